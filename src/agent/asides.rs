@@ -1,8 +1,8 @@
-//! What the person runs beside the turns: commands typed directly, calls made once more.
+//! What the person runs independently of the turns: commands typed with `!`, and calls run again.
 //!
-//! An aside goes through the same steps as a call of the model, in an executor of its own, but on the person's authority; only
-//! one that the person has not permitted whole before is asked about. It runs whether a turn does or not, and the model
-//! hears of it with the next message.
+//! An aside goes through the same steps as a call of the model, in its own executor, but with the person's authority;
+//! it asks only if the person has not allowed the same call as a whole before. It runs whether a turn is running or
+//! not, and the model is told about it with the next message.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -26,23 +26,23 @@ use crate::session::History;
 use crate::tools::guard;
 use crate::tools::inner::PartResult;
 
-/// More than this of an aside's output does not go to the model.
+/// The most of an aside's output that goes to the model.
 const MOST_TOLD: usize = 8_000;
-/// Longer than a call needs to be stopped.
+/// Longer than stopping a call takes.
 const LAST_GRACE: Duration = Duration::from_secs(5);
 
 pub struct Asides {
     context: Arc<Context>,
     executor: Executor,
     numbers: CallNumbers,
-    /// What the model is to be told.
+    /// What the model has not been told yet.
     untold: Vec<Block>,
     /// Those whose output goes into a message: the model is not told of them besides.
     parts: HashSet<CallRef>,
 }
 
 impl Asides {
-    /// Takes over what an earlier run of the session still has to tell.
+    /// Takes over what an earlier run of the session has not told the model.
     pub fn new(context: Arc<Context>, session: &CancellationToken, history: &History) -> Self {
         let policy = Policy {
             order: Order::AtOnce,
@@ -99,7 +99,7 @@ impl Asides {
             CallCommand::Cancel => self.executor.cancel(call, journal),
             CallCommand::Background => self.executor.background(call, journal),
             CallCommand::RunAgain => {
-                // One of an earlier run is in the log only.
+                // A call of an earlier run is only in the log.
                 let known = self.executor.call(call);
                 let known = known.or_else(|| journal.history().call(call));
                 let Some(ToolCall { name, input, .. }) = known.cloned() else {
@@ -124,7 +124,7 @@ impl Asides {
         }
     }
 
-    /// Where something that happens beside the turns is reported.
+    /// For reports about what happens independently of the turns.
     pub fn reporter(&self) -> mpsc::Sender<Report> {
         self.executor.reporter()
     }
@@ -134,7 +134,7 @@ impl Asides {
         std::mem::take(&mut self.untold)
     }
 
-    /// The next report of an aside. Cancel-safe; pends forever while nothing runs.
+    /// The next report of an aside. Cancel-safe; waits forever while nothing runs.
     pub async fn next(&mut self) -> Report {
         self.executor.next().await
     }
@@ -146,7 +146,7 @@ impl Asides {
         journal: &mut Journal,
     ) -> Option<(CallRef, PartResult)> {
         if let Report::Halted(reason) = report {
-            // There is no turn that it could end.
+            // No turn is running that it could end.
             journal.notice(reason);
             return None;
         }
@@ -173,7 +173,7 @@ impl Asides {
         None
     }
 
-    /// Stops everything, and waits until it has stopped.
+    /// Stops everything, and waits for the end.
     pub async fn end(&mut self, journal: &mut Journal) {
         self.cancel_all(journal);
         let all = async {
@@ -187,7 +187,7 @@ impl Asides {
 
     fn tell_model(&mut self, call: &ToolCall, result: &ToolResult, moved: Option<PathBuf>) {
         let offered = self.context.tools.snapshot();
-        let tool = offered.find(&call.name);
+        let tool = offered.find_or_deferred(&call.name);
         let subject = tool.and_then(|tool| tool.facts(&call.input).subject);
         let label = format!("{}({})", call.name, subject.unwrap_or_default());
         let text = result.as_sent().as_text();
@@ -208,7 +208,7 @@ impl Asides {
     }
 }
 
-/// On whose authority a call runs once more. One that was denied, or allowed in part only, is asked about.
+/// With whose authority a call runs again. A call that was denied, or allowed only in part, asks again.
 pub fn again(permitted: bool) -> Authority {
     if permitted {
         Authority::Person

@@ -1,19 +1,19 @@
-//! Between what is asked and the conversation that it is about: who has the keys, and which row asks.
+//! How an open question and the conversation behind it share the keys, and which row of the conversation belongs to it.
 
 use super::dialogs::Dialog;
 use super::transcript::Cell;
 use super::{AppState, Focus};
 
-/// How many cells may come after one that asks.
+/// The call that asks is searched for only among this many of the last cells.
 const NEAR_THE_END: usize = 200;
 
 impl AppState {
-    /// Whether the person has gone into the conversation from what is asked.
+    /// Whether the person left the question to look at the conversation.
     pub fn looks_back(&self) -> bool {
         self.looks_back
     }
 
-    /// Into the conversation that the question is about.
+    /// Moves the keys from the question to the conversation that it is about.
     pub(super) fn look_back(&mut self) {
         if self.dialogs.last().is_some_and(Dialog::takes_input_place) {
             self.focus_on(Focus::Conversation);
@@ -21,7 +21,7 @@ impl AppState {
         }
     }
 
-    /// The key that led back must not answer.
+    /// Gives the keys back to the question. The key that did so must not answer it.
     pub(super) fn return_to_question(&mut self) {
         let was_away = std::mem::take(&mut self.looks_back);
         if let Some(dialog) = self.dialogs.last_mut().filter(|_| was_away) {
@@ -29,23 +29,23 @@ impl AppState {
         }
     }
 
-    /// Something has happened, and so many dialogs were open before.
+    /// Gives the keys to the newest dialog after an event; `before` is how many dialogs were open before it.
     pub(super) fn turn_to_front(&mut self, before: usize) {
         let is_new = self.dialogs.len() > before;
         let closed = self.dialogs.len() < before;
         if is_new {
             self.drop_click();
         }
-        // What has just come has the keys; where nothing is asked, there is nothing to return to.
+        // A new dialog gets the keys. If no question is open, there is nothing to look back from.
         let is_asked = self.dialogs.last().is_some_and(Dialog::takes_input_place);
         self.looks_back &= is_asked && !is_new;
         if let Some(dialog) = self.dialogs.last_mut().filter(|_| closed) {
-            // Whatever closed the one before it, a key that was meant for that one may be on its way.
+            // Keys meant for the dialog that was just closed may still arrive, so this one ignores them for a moment.
             dialog.uncover(self.now);
         }
     }
 
-    /// The cell of the call whose question is in front; one of the last, because what asks has just been made.
+    /// The cell of the call whose question is in front. It is near the end, because a call asks soon after it is made.
     pub fn asking_cell(&self) -> Option<usize> {
         let asked = self.dialogs.iter().rev().find_map(|dialog| match dialog {
             Dialog::Question(questions) => questions.current(),

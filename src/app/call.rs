@@ -1,4 +1,4 @@
-//! The tool calls that the screen knows, each from the first letter of its input to its delivery.
+//! The tool calls that the screen knows, each from the first character of its input until the model has its result.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -9,11 +9,11 @@ use crate::protocol::{
     ResultBlock, Shown, ToolInfo, ToolResult,
 };
 
-/// More of a running call's output than this is not kept: the whole of it is on disk.
+/// How much of a running call's output is kept in memory. All of it is on disk.
 const KEPT_OUTPUT: usize = 64 * 1024;
 
-/// When all that calls show (the files before and after each change) is longer than this together, the oldest of it is only
-/// told of.
+/// How much of what calls show (files before and after each change) is kept in memory; older changes keep only their
+/// size.
 const KEPT_SHOWN: usize = 16 * 1024 * 1024;
 
 /// How many lines of output an opened call shows in place; the detail view has all.
@@ -31,26 +31,26 @@ pub struct Call {
     pub input: CallInput,
     pub state: State,
     pub times: Times,
-    /// What it has printed so far: the end of it. Kept while it runs, also in the background.
+    /// The end of what it has printed so far. Kept while it runs, also in the background.
     pub output: String,
-    /// How many lines of all that it printed have ended.
+    /// How many complete lines it has printed in total.
     pub ended_lines: usize,
-    /// What was decided about it, and by whom, a line each: the last one counts.
+    /// What was decided about it, and by whom, a line each. The last one is final.
     pub decisions: Vec<String>,
-    /// What the person's answers did besides letting it run.
+    /// What the person's answers did besides allowing it.
     pub notes: Vec<AnswerNote>,
-    /// How the command ended that it had left in the background.
+    /// How the command that it left in the background ended.
     pub ended_in_background: Option<String>,
-    /// Goes up with every change, so that a drawing of it can be kept until then.
+    /// Increases with every change, so that a cached drawing can be reused until then.
     pub revision: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Author {
     Model,
-    /// The person ran it directly, beside the turns.
+    /// The person ran it directly, outside of any turn.
     Person,
-    /// The model of a conversation that another call has started.
+    /// The model of a subagent that another call started.
     Subagent,
 }
 
@@ -67,25 +67,25 @@ pub enum State {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completed {
     pub outcome: CallOutcome,
-    /// What the model is told.
+    /// What goes to the model.
     pub text: String,
     pub for_person: ForPerson,
-    /// How many lines its own output has; counted once, because it may be long and stands in every frame.
+    /// How many lines its own output has. Counted once, because output can be long and every frame shows this.
     pub lines: usize,
     pub images: usize,
-    /// Nothing, where its changes are too long ago to be shown.
+    /// Nothing, if its changes are no longer kept in memory.
     pub shown: Shown,
     pub changed: Vec<ChangeSize>,
     pub ran: Duration,
 }
 
-/// When a call reached what, for the timeline and the detail view.
+/// When a call reached each phase, for the timeline and the detail view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
     pub arrived: Instant,
     pub queued: Option<Instant>,
     pub begun: Option<Instant>,
-    /// Since when, and until when, it waits or waited for the person.
+    /// When it began to wait for the person, and when that ended.
     pub asked: Option<Instant>,
     pub running: Option<Instant>,
     pub ended: Option<Instant>,
@@ -109,9 +109,9 @@ impl Times {
 pub struct Calls {
     all: Vec<Call>,
     by_ref: HashMap<CallRef, CallKey>,
-    /// Those that show more than their text, with how long that is.
+    /// The calls that show more than text, with the size of what they show.
     shown: VecDeque<(CallKey, usize)>,
-    /// Those whose commands run in the background.
+    /// The calls whose commands run in the background.
     behind: BTreeSet<CallKey>,
 }
 
@@ -159,7 +159,7 @@ impl Calls {
         key
     }
 
-    /// Changes a call; its revision goes up.
+    /// Changes a call and increases its revision.
     pub fn change(&mut self, key: CallKey, change: impl FnOnce(&mut Call)) {
         let call = &mut self.all[key.0];
         call.revision += 1;
@@ -176,7 +176,7 @@ impl Calls {
         self.behind.iter().copied()
     }
 
-    /// A call has come to its result. What is kept to be shown is bounded: the oldest of it becomes words.
+    /// Called when a call has completed. Bounds what is kept in memory: the oldest changes keep only their size.
     pub fn bound_shown(&mut self, newest: CallKey) {
         let completed = self.get(newest).completed();
         let Some(shown) = completed
@@ -197,7 +197,7 @@ impl Calls {
         }
     }
 
-    /// The program ended while these were not over; whatever ran in the background ended with it.
+    /// The program ended before these were over; it stopped everything that ran in the background.
     pub fn end_run(&mut self, at: Instant) {
         for call in &mut self.all {
             if !call.is_over() {
@@ -220,7 +220,7 @@ impl Calls {
             .map(|(index, call)| (CallKey(index), call))
     }
 
-    /// Forgets all of them, when another conversation begins.
+    /// Removes all of them, because another conversation begins.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -237,7 +237,7 @@ impl Call {
         left == Some(&CallOutcome::Backgrounded) && self.ended_in_background.is_none()
     }
 
-    /// Since when its command runs, if it runs in the background.
+    /// When its command started, if it runs in the background.
     pub fn background_since(&self) -> Option<Instant> {
         let begun = self.times.running.or(self.times.begun);
         begun.filter(|_| self.is_in_background())
@@ -250,17 +250,17 @@ impl Call {
         }
     }
 
-    /// Keeps of its changes only how large they were.
+    /// Drops its changes and keeps only their size.
     fn forget_shown(&mut self) {
         if let State::Completed(completed) | State::Yielded(completed) = &mut self.state {
             completed.shown = Shown::Nothing;
         }
     }
 
-    /// It has come to its result.
+    /// Records its result.
     pub fn complete(&mut self, mut completed: Completed, now: Instant) {
         self.times.ended = Some(now);
-        // What the person took to decide is not the call's own time.
+        // The time that the person took to decide is not the call's own time.
         completed.ran = match (self.times.asked, self.times.running) {
             (Some(_), Some(running)) => now.saturating_duration_since(running),
             (Some(_), None) => Duration::ZERO,
@@ -272,7 +272,7 @@ impl Call {
         self.state = State::Completed(completed);
     }
 
-    /// It runs again: what its first run printed, and when, is void.
+    /// The call runs again, so the output and times of its first run are dropped.
     pub fn begin_anew(&mut self) {
         self.output.clear();
         self.ended_lines = 0;
@@ -284,7 +284,7 @@ impl Call {
         self.times.running = None;
     }
 
-    /// Appends what the call printed. What is kept is bounded, and starts at the beginning of a line where it can.
+    /// Appends what the call printed. What is kept is bounded and begins at the start of a line where possible.
     pub fn print(&mut self, printed: &Printed) {
         self.ended_lines += printed.lines;
         self.output.push_str(&printed.text);
@@ -298,13 +298,13 @@ impl Call {
         }
     }
 
-    /// How many lines it has printed so far, also those that are not kept.
+    /// How many lines it has printed so far, including those that are not kept.
     pub fn printed_lines(&self) -> usize {
         let open = !(self.output.is_empty() || self.output.ends_with('\n'));
         self.ended_lines + usize::from(open)
     }
 
-    /// The last line that it printed, while it runs.
+    /// The last line that it printed, if it still runs.
     pub fn last_line(&self) -> Option<&str> {
         self.output
             .lines()
@@ -313,7 +313,7 @@ impl Call {
             .find(|line| !line.is_empty())
     }
 
-    /// How long it has run, or ran.
+    /// How long it has been running, or how long it ran.
     pub fn elapsed(&self, now: Instant) -> Option<Duration> {
         let begun = self.times.running.or(self.times.begun)?;
         Some(
@@ -324,7 +324,7 @@ impl Call {
         )
     }
 
-    /// What the call is about: its command, file, pattern or address.
+    /// What the call is about: its command, file, pattern or URL.
     pub fn subject(&self) -> String {
         match &self.state {
             State::Arriving(partial) => {
@@ -340,7 +340,7 @@ impl Call {
 }
 
 impl Completed {
-    /// It came to no result of its own.
+    /// The result of a call that never ran.
     pub fn skipped(why: &str) -> Self {
         let why = why.to_owned();
         Self {
@@ -379,13 +379,13 @@ impl Completed {
         self.for_person.output_in(&self.text)
     }
 
-    /// Whether it is a command, of which what it printed is kept.
+    /// Whether it is a command, whose output is kept.
     pub fn prints(&self) -> bool {
         let printed = self.for_person.output.as_ref();
         self.for_person.exit.is_some() || printed.is_some_and(|printed| !printed.is_empty())
     }
 
-    /// Whether it changed something that cannot be shown any more.
+    /// Whether it changed something that is no longer kept in memory.
     pub fn is_forgotten(&self) -> bool {
         self.shown == Shown::Nothing && !self.changed.is_empty()
     }

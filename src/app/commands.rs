@@ -1,4 +1,4 @@
-//! The commands that begin with a slash: those of the program, and those that the person has written.
+//! Slash commands: the built-in ones and the person's own.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::text::first_line;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlashCommand {
     pub name: Arc<str>,
-    /// What may follow it, for people.
+    /// Its arguments, as the help shows them.
     pub arguments: Arc<str>,
     pub about: Arc<str>,
     pub does: Slash,
@@ -40,7 +40,7 @@ pub enum Slash {
     Custom,
 }
 
-/// All commands that there are now.
+/// All commands that exist now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands(Arc<[SlashCommand]>);
 
@@ -97,7 +97,7 @@ impl Default for Commands {
 }
 
 impl Commands {
-    /// Those of the program, and these. A name of the program keeps its meaning.
+    /// The built-in commands and these. A custom command never replaces a built-in one.
     pub fn with(custom: &[CustomCommand]) -> Self {
         let mut commands: Vec<SlashCommand> = BUILT_IN
             .into_iter()
@@ -131,14 +131,18 @@ impl Commands {
 }
 
 impl SlashCommand {
-    /// As one types it, with what may follow.
+    /// The command as it is typed, with its arguments.
     pub fn usage(&self) -> String {
-        let usage = format!("/{} {}", self.name, self.arguments);
-        usage.trim_end().to_owned()
+        usage(&self.name, &self.arguments)
     }
 }
 
-/// The headings of commands, in their order.
+/// How a command is typed.
+pub fn usage(name: &str, arguments: &str) -> String {
+    format!("/{name} {arguments}").trim_end().to_owned()
+}
+
+/// The headings of the commands, in order.
 pub const GROUPS: [&str; 5] = [
     "Session",
     "Model and tools",
@@ -148,7 +152,7 @@ pub const GROUPS: [&str; 5] = [
 ];
 
 impl Slash {
-    /// The heading that the command stands under.
+    /// The heading that lists the command.
     pub fn group(&self) -> &'static str {
         match self {
             Slash::Clear

@@ -1,10 +1,10 @@
-//! A word to the person that goes away by itself.
+//! A short message to the person that disappears by itself.
 
 use std::time::{Duration, Instant};
 
 use super::AppState;
 
-/// How long it stays, unless a key is pressed before.
+/// How long it stays, unless a key is pressed.
 const STAYS: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,17 +14,17 @@ pub struct Flash {
     pub until: Instant,
 }
 
-/// What it is about, which decides how it looks.
+/// What kind of message it is, which decides how it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// What the person asked for has been done.
+    /// What the person asked for is done.
     Done,
     Information,
     Error,
 }
 
 impl AppState {
-    /// Says something for a few seconds, in the place of the keys.
+    /// Shows a message for a few seconds, in place of the key hints.
     pub fn flash(&mut self, text: impl Into<String>) {
         self.say(text.into(), Tone::Information);
     }

@@ -1,23 +1,23 @@
-//! Reads and searches that follow each other are one line, until somebody wants to see them.
+//! Consecutive reads and searches are one line until the person unfolds them.
 
 use super::AppState;
 use super::call::{Author, Call};
 use super::transcript::{Cell, CellId, Entry};
 use crate::protocol::{CallOutcome, Shown};
 
-/// How a cell stands among its neighbours.
+/// How a cell is folded with its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
-    /// It shows itself.
+    /// It is shown by itself.
     Alone,
-    /// It stands for so many calls: itself and those that follow.
+    /// It represents this many calls: itself and those that follow.
     Head(usize),
-    /// One above it stands for it.
+    /// One above it represents it.
     Hidden,
 }
 
 impl AppState {
-    /// How the cell with this number is folded. Costs no more than the group is long.
+    /// How the cell at this index is folded. Costs no more than the group is long.
     pub fn fold_of(&self, index: usize) -> Fold {
         let entries = self.transcript.entries();
         if !self.folds(&entries[index]) {
@@ -34,7 +34,7 @@ impl AppState {
         }
     }
 
-    /// The calls that a head stands for.
+    /// The calls that a head represents.
     pub fn folded_calls(&self, index: usize, count: usize) -> impl Iterator<Item = &Call> {
         let entries = self.transcript.entries()[index..].iter().take(count);
         entries.filter_map(|entry| self.call_in(entry))
@@ -52,7 +52,7 @@ impl AppState {
         }
     }
 
-    /// Whether a cell may stand in one line with its neighbours: a call that went well and has nothing that must be seen.
+    /// Whether a cell can share a line with its neighbours: a successful call without anything that must be seen.
     fn folds(&self, entry: &Entry) -> bool {
         let Some(call) = self
             .call_in(entry)
@@ -66,7 +66,7 @@ impl AppState {
         went_well && call.tool.folds && call.by == Author::Model
     }
 
-    /// Shows each call of the group that a cell belongs to in a line of its own. Says whether there was one.
+    /// Gives each call of the cell's group a line of its own. Returns whether there was a group.
     pub(super) fn unfold(&mut self, cell: CellId) -> bool {
         let Some(index) = self.transcript.index_of(cell) else {
             return false;

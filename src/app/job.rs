@@ -1,4 +1,4 @@
-//! Work that the screen asks for and that may wait: done by the runtime, beside the event loop.
+//! Slow work that the screen asks for; the runtime does it outside the event loop.
 
 use std::path::PathBuf;
 
@@ -9,46 +9,46 @@ use crate::theme::Theme;
 /// A request; its answer comes back as a [`JobResult`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Job {
-    /// Find files whose path matches; a later query makes an earlier one worthless.
+    /// Find matching files; a later query replaces an earlier one.
     CompletePath {
         query: String,
         generation: u64,
     },
     /// Let the person edit the draft in `$EDITOR`.
     EditDraft(String),
-    /// The same with the text of a question that this call asks.
+    /// The same with the text of a question of this call.
     EditAsked {
         call: CallRef,
         text: String,
     },
-    /// Read what was typed in earlier sessions.
+    /// Load what was typed in earlier sessions.
     LoadHistory,
-    /// Keep what was sent, for later sessions.
+    /// Save what was sent, for later sessions.
     KeepInHistory(String),
-    /// Keep what is not sent yet, so that a crash does not lose it.
+    /// Save what is not sent yet, so that a crash does not lose it.
     KeepDraft(String),
     /// Add a line to the project's memory file.
     Remember(String),
     /// Read an image to send it with the next message.
     Attach(PathBuf),
-    /// Read the themes of the configuration folder.
+    /// Read the themes in the configuration directory.
     ListThemes,
-    /// Keep the chosen theme.
+    /// Save the chosen theme.
     KeepTheme(String),
-    /// Keep whether the tool panel stays although nothing runs.
+    /// Save whether the tool panel stays open when nothing runs.
     KeepPanel {
         pinned: bool,
     },
-    /// The sessions of this directory, or of all; the newest first, then what is in each.
+    /// List the sessions of this directory or of all, newest first; then read each one's content.
     ListSessions {
         everywhere: bool,
     },
     DeleteSession(String),
-    /// The models that are known for a provider.
+    /// List the known models of a provider.
     ListModels {
         provider: String,
     },
-    /// See what is configured and what is missing.
+    /// Check what is configured and what is missing.
     Examine,
 }
 
@@ -56,8 +56,11 @@ pub enum Job {
 pub enum JobResult {
     Paths {
         generation: u64,
+        /// The best matches.
         paths: Vec<Candidate>,
-        /// Whether the walk over the workspace has seen everything.
+        /// How many match in total.
+        found: usize,
+        /// Whether the whole workspace has been searched.
         complete: bool,
     },
     Edited(Result<String, String>),
@@ -66,7 +69,7 @@ pub enum JobResult {
         result: Result<String, String>,
     },
     History(Vec<String>),
-    /// A draft that an earlier run left behind.
+    /// A draft saved by an earlier run.
     Draft(String),
     Remembered(Result<PathBuf, String>),
     Attached {
@@ -75,7 +78,7 @@ pub enum JobResult {
     },
     Themes(Vec<Theme>),
     Sessions(Vec<SessionRow>),
-    /// What is in one of them.
+    /// The content of one session.
     SessionRead(Box<SessionContent>),
     SessionDeleted {
         id: String,
@@ -84,11 +87,11 @@ pub enum JobResult {
     Models(Vec<ModelRow>),
     /// What is configured, what is missing and what to do about it.
     Examined(Vec<Line>),
-    /// Something went wrong that the person should know.
+    /// Something failed that the person should know about.
     Failed(String),
 }
 
-/// A path that matches what was typed, with the characters that matched.
+/// A path that matches the query, with the matching characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     pub path: String,
@@ -99,29 +102,29 @@ pub struct Candidate {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionRow {
     pub id: String,
-    /// When it was last written to, for people.
+    /// When it was last written to, as text.
     pub when: String,
     /// The heading for that time.
     pub age: &'static str,
     pub title: String,
-    /// The directory it was begun in, where that may be another one.
+    /// The directory that it was started in, if it may differ from this one.
     pub place: String,
 }
 
-/// What is in a session.
+/// The content of a session.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionContent {
     pub id: String,
     pub model: String,
-    /// How many messages of the person, and how many calls.
+    /// How many messages the person sent, and how many calls were made.
     pub messages: usize,
     pub calls: usize,
-    /// In dollars, where it is known.
+    /// In dollars, if known.
     pub cost: Option<f64>,
     /// Lines.
     pub added: usize,
     pub removed: usize,
-    /// The end of what was said and done.
+    /// The end of the conversation.
     pub end: Vec<Line>,
 }
 
@@ -129,9 +132,9 @@ pub struct SessionContent {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRow {
     pub name: String,
-    /// How many tokens it takes in, where that is known.
+    /// The size of its context window in tokens, if known.
     pub context: Option<u64>,
     pub price: Option<Price>,
-    /// Who names it.
+    /// Where its name comes from.
     pub source: String,
 }

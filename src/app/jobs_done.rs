@@ -1,4 +1,4 @@
-//! What has come back of the work that the screen asked for.
+//! Applies the results of jobs.
 
 use std::path::Path;
 

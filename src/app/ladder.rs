@@ -1,23 +1,23 @@
-//! What Ctrl+C and Esc do now: the innermost thing first, leaving the program last.
+//! What Ctrl+C and Esc do now: they close the innermost thing first; quitting comes last.
 
 use super::{Activity, AppState, Focus, Stage};
 
-/// The rungs, from the innermost. The footer shows the one that a key would take.
+/// The steps, from the innermost. The footer shows the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rung {
-    /// Close the dialog; a question about a call is answered with no.
+    /// Close the dialog; for a permission question this means no.
     Dialog,
-    /// Let go of what is selected, or of the search.
+    /// Clear the selection or the search.
     Selection,
     /// Give the keys back to the input.
     Focus,
-    /// Stop the turn: each call is cancelled, or finishes, as its tool demands.
+    /// Stop the turn: each call is cancelled or finishes, depending on its tool.
     Interrupt,
-    /// Stop also what an interrupt lets finish.
+    /// Stop also the calls that an interrupt lets finish.
     Force,
-    /// Empty the input; what was in it stays in the history.
+    /// Empty the input; the text stays in the history.
     Draft,
-    /// Say that another press quits.
+    /// Announce that another press quits.
     ArmQuit,
     Quit,
     Nothing,
@@ -42,7 +42,7 @@ impl AppState {
         Rung::ArmQuit
     }
 
-    /// What Esc does: the same, but it gives the keys back first, and it never quits.
+    /// What Esc does: the same, except that it gives the keys back to the input first and never quits.
     pub fn esc(&self) -> Rung {
         if let Some(rung) = self.inner_rung().or_else(|| self.turn_rung()) {
             return rung;

@@ -1,7 +1,7 @@
 //! The screen as a machine: one state, and one function that takes a [`Msg`] and returns [`Effect`]s.
 //!
-//! Pure: no clock, no disk, no terminal. Time comes in with [`AppState::now`]; what may wait leaves as an effect and comes
-//! back as a message. How it looks is `ui`'s matter; here are only the facts that it paints.
+//! Pure: no clock, no disk, no terminal. Time comes in through [`AppState::now`]; slow work goes out as an effect and
+//! its result comes back as a message. `ui` decides how the state looks.
 
 mod asking;
 pub mod call;
@@ -65,7 +65,7 @@ use crate::protocol::{Command, Mode, Told, TurnId};
 use crate::settings::trust::Review;
 use crate::theme::{Depth, Theme};
 
-/// Facts that reach the application.
+/// What the screen is told.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Msg {
     Key(KeyEvent),
@@ -75,44 +75,44 @@ pub enum Msg {
         width: u16,
         height: u16,
     },
-    /// The terminal window got or lost the focus.
+    /// The terminal window gained or lost the focus.
     Focused(bool),
     Agent(Told),
-    /// The agent's task has ended, which it never does by itself.
+    /// The agent's task has ended, which should never happen.
     AgentLost,
-    /// Another conversation could not be opened; the one before comes back.
+    /// Another conversation could not be opened, so the previous one is restored.
     Refused {
         problem: String,
         hint: Option<String>,
     },
     /// The person wants to choose a session.
     SessionsWanted,
-    /// The agent waits for the person's word about the project.
+    /// The agent waits for the person's decision about the project.
     TrustAsked(Box<Review>),
-    /// An [`Effect::Start`] has come back.
+    /// The result of an [`Effect::Start`].
     JobDone(JobResult),
-    /// The layout has carried out the scrolling.
+    /// The layout has done the scrolling.
     LaidOut(Found),
     /// The moment that [`AppState::wake_at`] asked for.
     Tick,
 }
 
-/// Requests that leave it.
+/// What the screen asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     Send(Command),
     Start(Job),
-    /// Put a text, or what is selected, into the clipboard.
+    /// Copy a text or the selection to the clipboard.
     Copy(Copied),
     /// Leave this conversation and open another.
     Open(Opening),
     /// Whether the person trusts the project.
     Trust(bool),
-    /// Call the person, who looks elsewhere.
+    /// Notify the person, who is looking elsewhere.
     Notify(String),
     Redraw,
     Suspend,
-    /// Print the whole conversation to the normal screen, to scroll and search it with the terminal's own means.
+    /// Print the whole conversation to the normal screen, where the terminal can scroll and search it.
     PrintConversation,
     Quit(ExitReason),
 }
@@ -126,45 +126,45 @@ pub enum Copied {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
     pub session: OpeningSession,
-    /// Another model than the one so far.
+    /// The model to switch to, if another one.
     pub model: Option<String>,
-    /// The mode to go on in; `None` for the one that the settings say.
+    /// The permission mode to use; `None` for the one in the settings.
     pub mode: Option<Mode>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpeningSession {
     New,
-    /// The one that is open, or one of that id.
+    /// The open one, or the one with that id.
     Same,
     Id(String),
-    /// A copy of the one of that id.
+    /// A copy of the one with that id.
     Fork(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitReason {
-    /// The person wants to.
+    /// The person asked for it.
     Asked,
     /// The agent is gone.
     Lost,
 }
 
-/// What a person can configure of the screen; replaced whole when it changes.
+/// What a person can configure about the screen; replaced as a whole.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub keymap: Keymap,
     pub theme: Theme,
     /// How many colours the terminal has.
     pub depth: Depth,
-    /// Changes whenever the theme does, so that what was drawn with another one is drawn again.
+    /// Changes with the theme, so that cached drawings become invalid.
     pub theme_epoch: u64,
     pub diff_style: DiffStyle,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DiffStyle {
-    /// Side by side where there is room.
+    /// Side by side if there is room.
     #[default]
     Auto,
     Unified,
@@ -177,41 +177,41 @@ pub enum Activity {
     Working(Work),
 }
 
-/// A turn that runs.
+/// A turn that is running.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
-    /// `None` until the agent has taken the message up.
+    /// `None` until the agent has accepted the message.
     pub turn: Option<TurnId>,
     pub since: Instant,
     pub stage: Stage,
-    /// The cells that the response under way has made so far.
+    /// The cells that the current response has created so far.
     pub response: Vec<CellId>,
-    /// When the last text of it came.
+    /// When its last text arrived.
     pub heard: Option<Instant>,
-    /// What that response has shown goes when it is asked for again.
+    /// What that response has shown is removed when it is requested again.
     pub void: bool,
-    /// Why the last request failed that is to be tried again.
+    /// Why the last request failed, if it is going to be retried.
     pub failed: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
     Running,
-    /// A request failed and waits for its next try.
+    /// A request failed and waits for its retry.
     Retrying {
         problem: String,
         attempt: u32,
         until: Instant,
     },
-    /// The person has interrupted it; what may not be cut off comes to its end.
+    /// The person has interrupted it; calls that must not be cut off finish first.
     Stopping,
-    /// It stops for the messages that wait, which go out as soon as it has.
+    /// It stops so that the queued messages can be sent.
     MakingWay,
-    /// Stopped with force.
+    /// Being killed: nothing is allowed to finish.
     Killing,
 }
 
-/// Who gets the keys when no dialog is open.
+/// What has the keys when no dialog is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Focus {
     #[default]
@@ -221,17 +221,17 @@ pub enum Focus {
 }
 
 pub struct AppState {
-    /// Written by the runtime before each batch; time is an input.
+    /// The runtime sets it before each batch of messages; time is an input.
     pub now: Instant,
-    /// When that happened which is being heard.
+    /// When the event that is being applied happened.
     moment: Instant,
-    /// What the clock of the records said at some moment.
+    /// A reading of the records' clock and our own at the same moment.
     clock: Option<(u64, Instant)>,
     pub width: u16,
     pub height: u16,
-    /// How wide a diff in front is.
+    /// How wide the diff in front is.
     diff_width: u16,
-    /// Whether the terminal window has the focus; terminals that do not tell count as focused.
+    /// Whether the terminal window has the focus; `true` for terminals that don't report it.
     pub focused: bool,
     pub focus: Focus,
     pub activity: Activity,
@@ -241,39 +241,39 @@ pub struct AppState {
     pub search: Option<Search>,
     pub selection: Option<Selection>,
     pub composer: Composer,
-    /// Messages that wait for the running turn.
+    /// Messages that wait for the running turn to finish.
     pub queue: Queue,
-    /// What the model plans to do, as long as something of it is open.
+    /// The model's todo list, while something on it is open.
     pub todos: Vec<Todo>,
-    /// Enter was pressed while what had waited was on its way back to the input: it is sent when it is there.
+    /// Enter was pressed while queued messages were on their way back to the input: they are sent once they are there.
     sends_when_back: bool,
-    /// Messages that are in the transcript already, but that the agent has not taken up yet.
+    /// Messages that are already shown, but that the agent has not accepted yet.
     expected: VecDeque<CellId>,
     pub panel: ToolPanel,
     /// The last one has the keys, unless the person looks back.
     pub dialogs: Vec<Dialog>,
-    /// The person has gone into the conversation from what is asked, which waits and takes no keys until they return.
+    /// The person left a question to look at the conversation; it ignores keys until they return.
     looks_back: bool,
     pub session: SessionInfo,
     pub settings: Arc<Settings>,
     /// Set while another Ctrl+C would quit.
     pub quit_armed: Option<Instant>,
-    /// Of how many commands in the background the person knows that quitting ends them.
+    /// How many background commands the person was warned about before quitting.
     quit_told: usize,
     pub flash: Option<Flash>,
-    /// How it looked before a theme was tried on.
+    /// The theme before another one was previewed.
     theme_before: Option<Theme>,
-    /// A theme that was named and may be one of the person's own, which are being read.
+    /// The name of a theme that may be one of the person's own, which are still being read.
     theme_wanted: Option<String>,
     /// The first key of a sequence.
     pending: Option<Key>,
 }
 
-/// How long a first Ctrl+C counts.
+/// How long the first Ctrl+C is remembered.
 const QUIT_WINDOW: Duration = Duration::from_secs(2);
-/// From this width on a diff has room for two columns.
+/// The width from which on a diff has two columns.
 pub const WIDE_ENOUGH_FOR_TWO: u16 = 140;
-/// How often what shows seconds is drawn again while something runs.
+/// How often running seconds are redrawn.
 const SECONDS: Duration = Duration::from_millis(200);
 
 impl AppState {
@@ -317,7 +317,7 @@ impl AppState {
         }
     }
 
-    /// When time alone will change the screen. With `None` the program sleeps.
+    /// When the screen changes by time alone. With `None` the program sleeps.
     pub fn wake_at(&self) -> Option<Instant> {
         let seconds = match &self.activity {
             Activity::Working(work) => Some(next_step(work.since, self.now)),
@@ -362,14 +362,14 @@ impl AppState {
         asides.find(|call| call.by == call::Author::Person && !call.is_over())
     }
 
-    /// Whether Esc in the input goes to the end of the conversation. Where scrolling was left it does even while a turn
-    /// runs: who pressed it once to leave presses it again to go back, and does not mean to stop anything.
+    /// Whether Esc in the input goes to the end of the conversation. After scrolling it does so even while a turn runs:
+    /// someone who pressed Esc to leave scrolling and presses it again wants to go back, not to stop the turn.
     fn is_away_from_end(&self) -> bool {
         let rests = self.turn_rung().is_none() && self.composer.is_empty();
         self.scroll.is_parked() || (rests && !self.scroll.is_following())
     }
 
-    /// What the next key can mean, the innermost first.
+    /// The contexts that the next key is looked up in, the innermost first.
     pub fn contexts(&self) -> Vec<Context> {
         if let Some(dialog) = self.dialogs.last().filter(|_| !self.looks_back) {
             return vec![dialog.context(), Context::Global];
@@ -395,7 +395,7 @@ impl AppState {
             }
         }
         if let Some(work) = self.work() {
-            // Its keys are free only where nothing is typed and they mean nothing else.
+            // These keys are available only if nothing is typed and they mean nothing else.
             let is_free = contexts.first() == Some(&Context::ComposerEmpty);
             if matches!(work.stage, Stage::Retrying { .. }) && is_free {
                 contexts.insert(0, Context::Retry);
@@ -409,7 +409,7 @@ impl AppState {
     }
 }
 
-/// Takes a fact, changes the state, and returns what is to be done about it.
+/// Takes a message, changes the state, and returns what to do.
 pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
     let open = state.dialogs.len();
     let effects = take(state, msg);
@@ -462,7 +462,7 @@ impl AppState {
         }
     }
 
-    /// Esc that leaves a mode of vim, before it can mean anything else.
+    /// Whether the key is an Esc that leaves one of vim's modes, which comes before its other meanings.
     fn types_escape(&self, key: KeyEvent) -> bool {
         key.code == KeyCode::Esc
             && self.dialogs.is_empty()
@@ -470,7 +470,7 @@ impl AppState {
             && self.composer.wants_escape()
     }
 
-    /// A key that no map binds belongs to the field that has the caret.
+    /// A key that is not bound is typed into the text field that has the caret.
     fn type_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         self.quit_armed = None;
         if let Some(dialog) = self.dialogs.last_mut().filter(|_| !self.looks_back) {
@@ -498,10 +498,10 @@ impl AppState {
         self.composer.paste(text, self.now)
     }
 
-    /// A turn is on its way; its number is not known before the agent has taken it up.
+    /// A turn begins; its number is not known until the agent has accepted it.
     fn begin_turn(&mut self, turn: Option<TurnId>) {
         self.activity = Activity::Working(Work::begun(turn, self.now));
-        // What ends before the agent has taken it up belongs to what was before the turn.
+        // Calls that end before the agent has accepted the turn belong to the previous one.
         if turn.is_some() {
             self.panel.start_turn(&self.calls);
         }
@@ -510,7 +510,7 @@ impl AppState {
         }
     }
 
-    /// Gives the keys to another part of the screen; what only the one before could close is closed.
+    /// Moves the keys to another part of the screen, and closes what only the previous part could close.
     fn focus_on(&mut self, focus: Focus) {
         if focus != Focus::Panel {
             self.panel.detail = None;
@@ -526,7 +526,7 @@ impl AppState {
 
     fn resize(&mut self, width: u16, height: u16) {
         if (self.width, self.height) != (width, height) {
-            // What is selected is told in rows of the old width.
+            // The selection refers to rows of the old width.
             self.selection = None;
         }
         self.width = width;
@@ -534,12 +534,12 @@ impl AppState {
         self.composer.resize(width, self.composer_rows());
     }
 
-    /// How high the input may become.
+    /// How many rows the input may use.
     pub fn composer_rows(&self) -> u16 {
         (self.height / 3).max(1)
     }
 
-    /// Takes over what the layout found out.
+    /// Records what the layout reports.
     fn settle(&mut self, found: &Found) {
         if let Some(rest) = &found.rest {
             self.scroll.settle(rest, self.transcript.len());
@@ -569,7 +569,7 @@ impl AppState {
     }
 }
 
-/// The next moment after `now` at which a time that is shown changes, for something that began at `since`.
+/// When the displayed duration of something that began at `since` changes next.
 fn next_step(since: Instant, now: Instant) -> Instant {
     let passed = now.saturating_duration_since(since).as_millis() / SECONDS.as_millis();
     let steps = u32::try_from(passed).unwrap_or(u32::MAX - 1) + 1;

@@ -1,24 +1,24 @@
-//! Text to read: lines that say what they are. A pager shows them, and a picker beside its list.
+//! Text to read, as lines with a tone each. Shown by a pager, or beside the list of a picker.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// What stands left of the text: a mark, a name, or spaces. Further rows of the text begin below its first letter.
+    /// What is to the left of the text: a mark, a name, or spaces. Wrapped rows are indented by its width.
     pub lead: String,
     pub lead_tone: Tone,
     pub text: String,
     pub tone: Tone,
 }
 
-/// What a piece of a line is; a theme knows how that looks.
+/// What a piece of a line is; the theme decides how it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tone {
     #[default]
     Text,
     Muted,
     Heading,
-    /// Words of the person.
+    /// The person's words.
     Person,
-    /// Kept as it is, spaces and all.
+    /// Shown as it is, including spaces.
     Code,
     Good,
     Warning,
@@ -68,7 +68,7 @@ pub fn lines(text: &str, tone: Tone) -> Vec<Line> {
     text.lines().map(|line| Line::new(tone, line)).collect()
 }
 
-/// Names and what belongs to each, below each other.
+/// Names and their values, aligned.
 pub fn fields<'a>(fields: impl IntoIterator<Item = (&'a str, String)> + Clone) -> Vec<Line> {
     let names = fields.clone().into_iter();
     let column = names.map(|(name, _)| name.chars().count()).max();

@@ -1,4 +1,4 @@
-//! The tool panel: the calls of every turn on the turn's own clock, the one chosen among them, and its detail view.
+//! The tool panel: the calls of each turn on the turn's own clock, the selected one, and its detail view.
 
 use std::time::{Duration, Instant};
 
@@ -6,30 +6,30 @@ use super::call::{Author, Call, CallKey, Calls};
 use super::{Activity, AppState, Focus};
 use crate::text::whole_seconds;
 
-/// What a conversation keeps at least when the panel stands beside it.
+/// The width that the conversation keeps beside the panel.
 pub const CONVERSATION: u16 = 100;
-/// Less is no room for names and bars.
+/// Names and bars need at least this width.
 pub const NARROWEST: u16 = 36;
-/// From this width of the terminal on the panel has a place at the right: the conversation keeps a column of air.
+/// The terminal width from which on the panel has a place at the right. One column separates it from the conversation.
 pub const WIDE_ENOUGH: u16 = CONVERSATION + 1 + NARROWEST;
-/// For how long it stays after the last call has ended.
+/// How long it stays visible after the last call has ended.
 const LINGERS: Duration = Duration::from_secs(10);
-/// Background commands show their seconds until they have run for this long, and from then on their minutes.
+/// Background commands show seconds until they have run this long, then minutes.
 const COUNTS_SECONDS: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolPanel {
-    /// All turns that were seen, the oldest first.
+    /// All turns so far, the oldest first.
     turns: Vec<Turn>,
-    /// The one that is looked at; `None` for the last one.
+    /// The turn that is shown; `None` for the last one.
     looked_at: Option<usize>,
-    /// The chosen row, while the panel is focused.
+    /// The selected row, while the panel is focused.
     pub chosen: usize,
-    /// The detail view of a call, with how far it is scrolled.
+    /// The detail view of a call, and how far it is scrolled.
     pub detail: Option<Detail>,
-    /// It stays although nothing runs.
+    /// It stays open when nothing runs.
     pub pinned: bool,
-    /// Everything has ended, and is shown until then.
+    /// Everything has ended; the panel stays until then.
     lingers: Option<Instant>,
 }
 
@@ -39,21 +39,21 @@ pub struct Detail {
     pub scroll: usize,
 }
 
-/// What happened from a message to the end of the answer; or what the person ran while no turn did.
+/// What happened from a message to the end of the answer, or what the person ran while no turn was running.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Turn {
-    /// `None` for commands of the person.
+    /// `None` for the person's commands.
     pub number: Option<usize>,
-    /// Its calls, in the order in which they came.
+    /// Its calls, in order of arrival.
     pub calls: Vec<CallKey>,
-    /// When the model wrote: each response, of which the last may still be open.
+    /// When the model was writing: each response; the last one may still be open.
     pub writing: Vec<(Instant, Option<Instant>)>,
-    /// Work that the tools did while the model was still writing.
+    /// Time saved because tools worked while the model was still writing.
     pub saved: Duration,
     pub is_over: bool,
 }
 
-/// A row of the list that can be chosen.
+/// A row of the list that can be selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListRow {
     pub call: CallKey,
@@ -62,14 +62,14 @@ pub struct ListRow {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// A call of the turn; calls inside of another one stand one step to the right.
+    /// A call of the turn; calls inside another call are indented.
     Turn { depth: u16 },
-    /// Runs in the background, whichever turn began it.
+    /// Runs in the background, from any turn.
     Background,
 }
 
 impl ToolPanel {
-    /// Another turn begins. What the person runs beside the turns stays as long as it runs.
+    /// Another turn begins. The person's running commands stay in the list.
     pub fn start_turn(&mut self, known: &Calls) {
         let still = |key: &&CallKey| {
             let call = known.get(**key);
@@ -94,12 +94,12 @@ impl ToolPanel {
         }
     }
 
-    /// A call of the model: it belongs to the turn that runs.
+    /// A call of the model; it belongs to the running turn.
     pub fn add(&mut self, call: CallKey) {
         self.last_mut().calls.push(call);
     }
 
-    /// A command of the person belongs to the turn that runs, or to others of theirs that still do.
+    /// A command of the person belongs to the running turn, or to their other commands that still run.
     pub fn add_aside(&mut self, call: CallKey, known: &Calls) {
         let runs = |key: &CallKey| !known.get(*key).is_over();
         let joins = self.turns.last().is_some_and(|turn| match turn.number {
@@ -114,7 +114,7 @@ impl ToolPanel {
         self.add(call);
     }
 
-    /// A call that never was one.
+    /// Removes a call that was discarded.
     pub fn forget(&mut self, call: CallKey) {
         self.last_mut().calls.retain(|known| *known != call);
     }
@@ -134,12 +134,12 @@ impl ToolPanel {
         self.last_mut().saved += saved;
     }
 
-    /// All that were seen, the oldest first.
+    /// All turns so far, the oldest first.
     pub fn turns(&self) -> &[Turn] {
         &self.turns
     }
 
-    /// The turn that runs, or the last one.
+    /// The running turn, or the last one.
     pub fn last(&self) -> Option<&Turn> {
         self.turns.last()
     }
@@ -151,12 +151,12 @@ impl ToolPanel {
         self.turns.last_mut().expect("one was just added")
     }
 
-    /// The calls of the turn that runs, or of the last one.
+    /// The calls of the running turn, or of the last one.
     pub fn calls(&self) -> &[CallKey] {
         self.turns.last().map_or(&[], |turn| &turn.calls)
     }
 
-    /// The turn that is looked at.
+    /// The turn that is shown.
     pub fn shown(&self) -> Option<&Turn> {
         match self.looked_at {
             Some(at) => self.turns.get(at),
@@ -164,7 +164,7 @@ impl ToolPanel {
         }
     }
 
-    /// Goes to another turn: later, or earlier if negative. Says whether there is one.
+    /// Shows a later turn, or an earlier one if negative. Returns whether there is one.
     pub fn go_to_turn(&mut self, by: isize) -> bool {
         let last = self.turns.len().saturating_sub(1);
         let at = self.looked_at.unwrap_or(last);
@@ -174,14 +174,14 @@ impl ToolPanel {
         to != at
     }
 
-    /// Looks at the last turn that has calls, if the last one of all has none.
+    /// Shows the last turn that has calls, if the last one has none.
     pub fn look_at_calls(&mut self) {
         let last = self.turns.len().saturating_sub(1);
         let found = self.turns.iter().rposition(|turn| !turn.calls.is_empty());
         self.looked_at = found.filter(|at| *at < last);
     }
 
-    /// What can be chosen, from the top: the calls of the turn, and what runs in the background.
+    /// The rows that can be selected, from the top: the turn's calls, then what runs in the background.
     pub fn rows(&self, known: &Calls) -> Vec<ListRow> {
         let calls = self.shown().map_or(&[][..], |turn| &turn.calls);
         let calls = calls.iter().copied();
@@ -207,13 +207,13 @@ impl ToolPanel {
         self.rows(known).get(self.chosen).map(|row| row.call)
     }
 
-    /// The call that actions are for: the one in detail, else the chosen one.
+    /// The call that actions apply to: the one in the detail view, else the selected one.
     pub fn target(&self, known: &Calls) -> Option<CallKey> {
         let detail = self.detail.as_ref().map(|detail| detail.call);
         detail.or_else(|| self.chosen(known))
     }
 
-    /// Chooses the call that a person most likely wants when the panel gets the keys: the one that runs.
+    /// Selects the call that the person most likely wants when the panel gets the keys: the running one.
     pub fn choose_running(&mut self, known: &Calls) {
         let rows = self.rows(known);
         let of_turn = |row: &ListRow| row.place != Place::Background;
@@ -223,7 +223,7 @@ impl ToolPanel {
     }
 }
 
-/// For how long a command has run in the background, as exactly as it is counted.
+/// How long a command has run in the background, in seconds or minutes.
 pub fn background_time(passed: Duration) -> String {
     if passed < COUNTS_SECONDS {
         whole_seconds(passed.as_secs())
@@ -233,7 +233,7 @@ pub fn background_time(passed: Duration) -> String {
 }
 
 impl Turn {
-    /// When its clock starts: with the first request, or with the first command of the person.
+    /// When its clock starts: with the first request, or with the person's first command.
     pub fn start(&self, known: &Calls) -> Option<Instant> {
         let written = self.writing.first().map(|(from, _)| *from);
         written.or_else(|| {
@@ -242,7 +242,7 @@ impl Turn {
         })
     }
 
-    /// The last moment of it so far: `now`, unless all has ended.
+    /// The last moment so far: `now`, unless everything has ended.
     pub fn end(&self, known: &Calls, now: Instant) -> Instant {
         let calls = || self.calls.iter().map(|key| known.get(*key));
         let runs = |call: &Call| !call.is_over() && (call.by == Author::Person || !self.is_over);
@@ -257,20 +257,20 @@ impl Turn {
 }
 
 impl AppState {
-    /// Whether the panel is to be seen, where there is room for it.
+    /// Whether to show the panel, if there is room for it.
     pub fn shows_panel(&self) -> bool {
         let lingers = self.panel.lingers.is_some_and(|until| self.now < until);
         let asked_for = self.panel.pinned || self.focus == Focus::Panel;
         !self.calls.is_empty() && (asked_for || lingers || self.has_running_calls())
     }
 
-    /// Something runs that is worth being watched: a turn that has called tools, or a command of the person.
+    /// Whether something worth watching runs: a turn that has called tools, or a command of the person.
     fn has_running_calls(&self) -> bool {
         let works = matches!(self.activity, Activity::Working(_));
         works && !self.panel.calls().is_empty() || self.running_aside().is_some()
     }
 
-    /// What ran is over: the panel stays a little.
+    /// Everything has ended: the panel stays for a moment.
     pub(super) fn let_panel_linger(&mut self) {
         if !self.panel.calls().is_empty() && !self.has_running_calls() {
             self.panel.lingers = Some(self.now + LINGERS);
@@ -281,7 +281,7 @@ impl AppState {
         self.panel.lingers = None;
     }
 
-    /// When time alone changes the panel or the strip, while nothing else runs.
+    /// When the panel or the strip changes by time alone while nothing else runs.
     pub(super) fn panel_wakes_at(&self) -> Option<Instant> {
         let until = self.panel.lingers;
         let gone = until.filter(|until| *until > self.now && !self.panel.pinned);

@@ -1,4 +1,4 @@
-//! What the person asks about permissions: what decided about a call, which rules there are, what they would decide.
+//! The person's questions about permissions: what decided a call, which rules exist, what they would decide.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ const HOW_TO_TEST: &str =
     "/permissions test TOOL WHAT, e.g. `/permissions test Bash git push` or `… test Read .env`";
 
 impl AppState {
-    /// `/permissions`, and what may follow it.
+    /// `/permissions` and its arguments.
     pub(super) fn permissions(&mut self, arguments: &str) -> Vec<Effect> {
         let command = match arguments.split_once(char::is_whitespace) {
             None if arguments.is_empty() => Ok(RulesCommand::List),
@@ -37,7 +37,7 @@ impl AppState {
         }
     }
 
-    /// The active rules, to be looked at and taken away.
+    /// Lists the active rules, to view and remove.
     pub(super) fn offer_rules(&mut self, rules: &[KnownRule]) {
         let mut items = vec![
             Item::new("Add a rule …", Choice::Write("/permissions add ")),
@@ -58,7 +58,7 @@ impl AppState {
         }
     }
 
-    /// Begins a draft, unless that would cost the person the one they have.
+    /// Begins a draft, unless the person already has one.
     pub(super) fn write_draft(&mut self, text: &str) {
         if self.composer.is_empty() {
             self.composer.set_text(text, self.now);
@@ -67,7 +67,7 @@ impl AppState {
         }
     }
 
-    /// Says what decided about the last call, or about the last one that is called so.
+    /// Shows what decided the last call, or the last one with this name.
     pub(super) fn tell_why(&mut self, which: &str) {
         let which = which.to_lowercase();
         let named = |call: &&Call| {
@@ -89,7 +89,7 @@ impl AppState {
         self.answer("Why", lines);
     }
 
-    /// A tool and what it is called with: JSON, or what rules look at in its calls.
+    /// A tool and its input: as JSON, or as the text that rules match.
     fn call_to_test(&self, text: &str) -> Result<RulesCommand, String> {
         let (tool, what) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         let what = what.trim();
@@ -123,7 +123,7 @@ fn heading(list: RuleList) -> &'static str {
     }
 }
 
-/// What a rule does, and where it stands.
+/// What a rule does, and where it is defined.
 fn explained(rule: &KnownRule) -> Vec<Line> {
     let (tool, what) = rule.rule.split_once('(').unwrap_or((&rule.rule, ""));
     let what = what.strip_suffix(')').unwrap_or(what);

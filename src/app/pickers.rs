@@ -1,4 +1,4 @@
-//! The lists that a person chooses from: what is in each, and what choosing does.
+//! The lists that a person chooses from: their items, and what choosing does.
 
 use std::sync::Arc;
 
@@ -10,13 +10,15 @@ use super::page::{Line, Tone, fields, lines};
 use super::session::SessionInfo;
 use super::{AppState, Effect, OpeningSession};
 use crate::keymap::{Action, Context};
-use crate::protocol::{AgentKind, Command, Level, RulesCommand, SessionCommand, Skill, ToolInfo};
+use crate::protocol::{
+    AgentKind, Command, Level, RulesCommand, SessionCommand, Skill, ToolInfo, ToolState,
+};
 use crate::theme::Theme;
 
 /// More of what a skill is for is not shown in its row.
 const LONGEST_ABOUT: usize = 200;
 
-/// What the palette offers beside the commands.
+/// What the palette offers besides the commands.
 const PALETTE: &[(&str, &[Action])] = &[
     (
         "View",
@@ -46,7 +48,7 @@ impl AppState {
         self.dialogs.push(Dialog::Picker(Box::new(picker)));
     }
 
-    /// The open list of a kind, also where another dialog stands before it.
+    /// The open list of a kind, even if another dialog covers it.
     pub(super) fn picker_mut(&mut self, kind: Kind) -> Option<&mut Picker> {
         self.dialogs.iter_mut().find_map(|dialog| match dialog {
             Dialog::Picker(picker) if picker.kind == kind => Some(&mut **picker),
@@ -61,7 +63,7 @@ impl AppState {
         });
     }
 
-    /// The palette: all that can be done, by name.
+    /// The palette: all actions, by name.
     pub(super) fn open_palette(&mut self) {
         let mut commands: Vec<Item> = self
             .composer
@@ -86,7 +88,7 @@ impl AppState {
         self.open_picker(Picker::new(Kind::Commands, commands));
     }
 
-    /// The keys that do something from the input on; some are bound only in the conversation.
+    /// The keys that trigger an action from the input; some are bound only in the conversation.
     fn keys_from_input(&self, action: Action) -> String {
         let keymap = &self.settings.keymap;
         let outside = [Context::Composer, Context::Working, Context::Global];
@@ -101,7 +103,7 @@ impl AppState {
         }
     }
 
-    /// The list of models is there at once with the one in use; the others come later.
+    /// Opens the list of models with the current one; the others are loaded.
     pub(super) fn choose_model(&mut self) -> Vec<Effect> {
         let mut picker = Picker::new(Kind::Models, self.model_items(Vec::new()));
         picker.is_loading = true;
@@ -250,7 +252,7 @@ impl AppState {
         }
     }
 
-    /// Takes what is chosen in the list.
+    /// Applies the selected item of the list.
     fn choose(&mut self) -> Vec<Effect> {
         let Some(Dialog::Picker(picker)) = self.dialogs.last_mut() else {
             return Vec::new();
@@ -273,7 +275,7 @@ impl AppState {
             Choice::Do(action) => self.perform(action),
             Choice::Slash(name) => self.slash(&name, ""),
             Choice::Theme(theme) => self.wear(*theme),
-            Choice::Model(name) => self.reopen(OpeningSession::Same, Some(name)),
+            Choice::Model(name) => self.model(&name),
             Choice::Session(id) => self.reopen(OpeningSession::Id(id), None),
             Choice::Call(call) => {
                 self.look_at_task(call);
@@ -287,7 +289,7 @@ impl AppState {
         }
     }
 
-    /// Asks the first time.
+    /// Asks for confirmation first.
     fn delete_chosen(&mut self) -> Vec<Effect> {
         let Some(Dialog::Picker(picker)) = self.dialogs.last_mut() else {
             return Vec::new();
@@ -320,7 +322,7 @@ impl AppState {
         }
     }
 
-    /// A theme shows itself while it is chosen in the list.
+    /// Shows a theme while it is selected in the list.
     pub(super) fn preview_chosen(&mut self) {
         let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
             return;
@@ -335,14 +337,14 @@ impl AppState {
         }
     }
 
-    /// The list is closed without a choice: it looks as before.
+    /// The list was closed without a choice: restores the previous theme.
     pub(super) fn end_preview(&mut self) {
         if let Some(theme) = self.theme_before.take() {
             self.use_theme(theme);
         }
     }
 
-    /// Looks different from now on.
+    /// Switches to a theme.
     pub fn use_theme(&mut self, theme: Theme) {
         if theme == self.settings.theme {
             return;
@@ -354,13 +356,26 @@ impl AppState {
     }
 }
 
+fn told_state(state: ToolState) -> &'static str {
+    match state {
+        ToolState::Offered => "offered: sent with every request",
+        ToolState::Deferred => "deferred: announced by name until the model loads it",
+        ToolState::Denied => "denied: a permission rule names the whole tool",
+        ToolState::Off => "off: not used in this session",
+    }
+}
+
 fn tool_item(tool: &ToolInfo) -> Item {
-    let source = tool.guest_of.as_deref().unwrap_or("built in");
-    let state = match tool.level {
+    let source = tool.source();
+    let asks = match tool.level {
         Level::Safe => "runs without asking",
         Level::Confirm => "asks first",
         Level::Dangerous => "asks unless read-only",
         Level::Forbidden => "never runs",
+    };
+    let state = match tool.state {
+        ToolState::Offered => asks,
+        ToolState::Deferred | ToolState::Denied | ToolState::Off => tool.state.name(),
     };
     let item = Item::new(&*tool.name, Choice::Nothing).about(format!("{source} · {state}"));
     let Some(definition) = &tool.definition else {
@@ -370,8 +385,9 @@ fn tool_item(tool: &ToolInfo) -> Item {
     let tokens = definition.tokens();
     let mut page = fields([
         ("from", source.to_owned()),
-        ("permission", state.to_owned()),
-        ("size", format!("about {tokens} tokens in each request")),
+        ("state", told_state(tool.state).to_owned()),
+        ("permission", asks.to_owned()),
+        ("size", format!("about {tokens} tokens")),
     ]);
     page.push(Line::blank());
     page.extend(lines(&definition.description, Tone::Text));

@@ -1,4 +1,4 @@
-//! The mouse: where it points has been found out by the layout.
+//! The mouse. The layout has already found what it points at.
 
 use super::dialogs::Dialog;
 use super::scroll::Motion;
@@ -7,7 +7,7 @@ use super::transcript::CellId;
 use super::{AppState, Copied, Effect, Focus};
 use crate::keymap::Action;
 
-/// How many rows a notch of the wheel is.
+/// How many rows one notch of the wheel scrolls.
 const WHEEL: i64 = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Pointer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PointerKind {
-    /// Pressed the first, second or third time in quick succession.
+    /// A single, double or triple click.
     Pressed {
         times: u8,
     },
@@ -32,26 +32,28 @@ pub enum PointerKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Conversation(Spot),
-    /// A message that is pinned at the top while it is out of view.
+    /// A message that is pinned at the top while it is scrolled out of view.
     Message(CellId),
     /// The mark that says how much is below.
     NewBelow,
-    /// A message that waits, by its number.
+    /// A queued message, by its index.
     Queued(usize),
-    /// A call of the panel, by its number there.
+    /// A call in the panel, by its index there.
     Call(usize),
     Panel,
     Composer {
         row: u16,
         column: u16,
     },
-    /// A row of the list in front, counted from the first in view.
+    /// A row of the list in front, counted from the first visible one.
     ListRow(usize),
     Dialog,
     /// An answer of the dialog.
     Button(Action),
-    /// An option of the question, by its number from 0.
+    /// An option of the question, by its index.
     Option(usize),
+    /// The tab of a question, by its number from 0.
+    Tab(usize),
     Elsewhere,
 }
 
@@ -67,10 +69,10 @@ impl AppState {
         Vec::new()
     }
 
-    /// Scrolls what the mouse is over; what lies over the screen takes it wherever the mouse is.
+    /// Scrolls what is under the mouse; a dialog that covers the screen scrolls wherever the mouse is.
     fn wheel(&mut self, target: Target, rows: i64) {
         let is_over_dialog = |dialog: &Dialog| match target {
-            Target::Dialog | Target::Button(_) | Target::Option(_) => true,
+            Target::Dialog | Target::Button(_) | Target::Option(_) | Target::Tab(_) => true,
             Target::Conversation(_)
             | Target::NewBelow
             | Target::Message(_)
@@ -99,11 +101,17 @@ impl AppState {
                 Target::Button(action) if front.takes_input_place() && !self.looks_back => {
                     return self.perform(action);
                 }
-                Target::Dialog | Target::Button(_) | Target::Option(_) if self.looks_back => {
+                Target::Dialog | Target::Button(_) | Target::Option(_) | Target::Tab(_)
+                    if self.looks_back =>
+                {
                     self.focus_on(Focus::Composer);
                     return Vec::new();
                 }
                 Target::Option(option) => return self.press_option(option, times),
+                Target::Tab(tab) => {
+                    self.press_tab(tab);
+                    return Vec::new();
+                }
                 Target::ListRow(row) => return self.click_in_picker(row),
                 Target::Conversation(_) | Target::Message(_) | Target::NewBelow
                     if front.takes_input_place() => {}
@@ -145,6 +153,7 @@ impl AppState {
             | Target::Dialog
             | Target::Button(_)
             | Target::Option(_)
+            | Target::Tab(_)
             | Target::Elsewhere => {}
         }
         Vec::new()
@@ -156,7 +165,7 @@ impl AppState {
         }
     }
 
-    /// A dialog has come under a pressed button: what was pressed is no longer meant.
+    /// A dialog appeared under a pressed button: the click is dropped.
     pub(super) fn drop_click(&mut self) {
         self.selection = self
             .selection
@@ -164,7 +173,7 @@ impl AppState {
             .filter(|selection| selection.hold == Hold::Loose || !selection.is_click());
     }
 
-    /// What was selected with the mouse is copied when the button is let go, as terminals do it.
+    /// A mouse selection is copied when the button is released, as terminals do.
     fn release(&mut self) -> Vec<Effect> {
         let is_covered = |dialog: &Dialog| !dialog.takes_input_place();
         let is_covered = self.dialogs.last().is_some_and(is_covered);

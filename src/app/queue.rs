@@ -1,6 +1,6 @@
-//! Messages that wait for the running turn, in the order in which they go out.
+//! Messages that wait for the running turn, in the order in which they are sent.
 //!
-//! The agent has them: a message leaves the queue when the agent says that it has sent it or given it back, never before.
+//! The agent holds them: a message leaves this queue only when the agent says that it has sent it or given it back.
 
 use crate::protocol::Block;
 
@@ -9,10 +9,10 @@ pub struct Queue(Vec<Waiting>);
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waiting {
-    /// As it stood in the input: long pastes are folded.
+    /// As it looked in the input: long pastes are folded.
     pub shown: String,
     message: Vec<Block>,
-    /// It was asked back, and is on its way to the input unless it is sent first.
+    /// The person took it back; it returns to the input unless it is sent first.
     returns: bool,
 }
 
@@ -37,7 +37,7 @@ impl Queue {
         });
     }
 
-    /// The agent has taken up the next one; the words that it waited in.
+    /// The agent has accepted the next one; returns its text as it was shown.
     pub fn take_first(&mut self) -> Option<String> {
         (!self.0.is_empty()).then(|| self.0.remove(0).shown)
     }
@@ -47,7 +47,7 @@ impl Queue {
         self.0.iter().any(|waiting| waiting.returns)
     }
 
-    /// Whether one stays where it is until it is sent.
+    /// Whether one stays in the queue until it is sent.
     pub fn stays(&self) -> bool {
         self.0.iter().any(|waiting| !waiting.returns)
     }
@@ -59,7 +59,7 @@ impl Queue {
         }
     }
 
-    /// Asks back the one with this number, or the last one; the message that the agent is to give back.
+    /// Takes back the one with this index, or the last one; returns the message that the agent is to give back.
     pub fn ask_back(&mut self, number: Option<usize>) -> Option<Vec<Block>> {
         let stays = |waiting: &&mut Waiting| !waiting.returns;
         let waiting = match number {
@@ -82,7 +82,7 @@ impl Queue {
         }
     }
 
-    /// Takes all of them out, where the agent that has them is gone.
+    /// Removes all of them, because the agent that held them is gone.
     pub fn take(&mut self) -> Vec<String> {
         self.0.drain(..).map(|waiting| waiting.shown).collect()
     }

@@ -1,5 +1,5 @@
-//! The application without a terminal, for tests that read like stories: keys, words of the agent and time go in, effects
-//! come out. What is painted is added by `ui::rig`.
+//! The application without a terminal, for tests that read like stories: keys, agent events and time go in, effects
+//! come out. `ui::rig` adds the drawing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,11 +28,11 @@ use crate::tools::registry::Registry;
 
 pub struct App {
     pub state: AppState,
-    /// The turn that is heard.
+    /// The turn that events belong to.
     pub turn: TurnId,
 }
 
-/// The life of one call, told step by step. Effects of the steps are dropped.
+/// The life of one call, step by step. Effects of the steps are dropped.
 pub struct Life<'a> {
     app: &'a mut App,
     call: CallRef,
@@ -46,7 +46,7 @@ impl Default for App {
 }
 
 impl App {
-    /// Open on the built-in model, with nothing said yet.
+    /// An open session with the built-in model, still empty.
     pub fn new() -> Self {
         let mut app = Self::starting();
         app.told(AgentEvent::Session(SessionEvent::Opened(
@@ -70,7 +70,7 @@ impl App {
         }
     }
 
-    /// As it looks in a theme of the program, in a terminal with so many colours.
+    /// With a built-in theme, in a terminal with this many colours.
     #[must_use]
     pub fn dressed(mut self, theme: &str, depth: Depth) -> Self {
         let mut settings = (*self.state.settings).clone();
@@ -87,7 +87,7 @@ impl App {
         app
     }
 
-    /// A session that is resumed.
+    /// A resumed session.
     pub fn resumed(records: impl IntoIterator<Item = Record>) -> Self {
         let mut app = Self::starting();
         let past = past(records);
@@ -95,7 +95,7 @@ impl App {
         app
     }
 
-    /// A message was sent, and its request is out.
+    /// A message was sent, and its request is running.
     pub fn working() -> Self {
         let mut app = Self::typed("fix the failing test");
         app.press("enter");
@@ -103,7 +103,7 @@ impl App {
         app
     }
 
-    /// A turn runs, and a call of this tool waits for the person; nothing of it was in view yet.
+    /// A turn runs, and a call of this tool asks for permission; nothing of the question was visible yet.
     pub fn asked(tool: &str) -> Self {
         let mut app = Self::working();
         app.asks(request("call", tool));
@@ -124,7 +124,7 @@ impl App {
         effects
     }
 
-    /// Presses keys, and says what the agent is told.
+    /// Presses keys, and returns the commands to the agent.
     pub fn commands(&mut self, keys: &str) -> Vec<Command> {
         sent(self.press(keys))
     }
@@ -146,7 +146,7 @@ impl App {
         self.told(AgentEvent::Turn(self.turn, event))
     }
 
-    /// The agent takes a message up, and a request goes out.
+    /// The agent accepts a message, and a request starts.
     pub fn taken_up(&mut self, text: &str) -> &mut Self {
         self.hear(TurnEvent::Prompted(Message::user(text)));
         self.hear(TurnEvent::Requested { attempt: 0 });
@@ -164,7 +164,7 @@ impl App {
         self.told(AgentEvent::Call { call, at, event })
     }
 
-    /// A call of the running turn comes, and asks.
+    /// A call of the running turn begins and asks.
     pub fn asks(&mut self, question: Question) -> Vec<Effect> {
         let (tool, input) = match &question.kind {
             QuestionKind::Permission(request) => (request.tool.clone(), request.input.clone()),
@@ -174,14 +174,14 @@ impl App {
         self.hear_call(question.call, CallEvent::Asked(question))
     }
 
-    /// A call has been decided about.
+    /// A call was decided.
     pub fn decided(&mut self, call: &str, by: &str, settled: bool) {
         let by = by.to_owned();
         let note = None;
         self.hear_call(call, CallEvent::Decided { by, settled, note });
     }
 
-    /// The person has allowed a call, and their answer did this, too.
+    /// The person has allowed a call, with this side effect.
     pub fn allowed(&mut self, call: &str, note: AnswerNote) {
         let decided = CallEvent::Decided {
             by: "allowed by you".to_owned(),
@@ -191,7 +191,7 @@ impl App {
         self.hear_call(call, decided);
     }
 
-    /// A command that a call has left in the background is over.
+    /// A command that a call left in the background has ended.
     pub fn background_ended(&mut self, call: &str, how: &str) {
         self.hear_call(call, CallEvent::BackgroundEnded(how.to_owned()));
     }
@@ -220,13 +220,13 @@ impl App {
         }
     }
 
-    /// A command that the person runs beside the turns.
+    /// A command that the person runs outside any turn.
     pub fn aside(&mut self, call: &str, command: &str) {
         let mut told = self.tool(call, "Bash");
         told.queued(json!({ "command": command })).running();
     }
 
-    /// Time goes by; what asked to be woken is.
+    /// Lets time pass, and sends the ticks that were asked for.
     pub fn after(&mut self, time: Duration) -> Vec<Effect> {
         let end = self.state.now + time;
         let mut effects = Vec::new();
@@ -249,7 +249,7 @@ impl App {
 }
 
 impl Life<'_> {
-    /// Its name is there; its input is still being written.
+    /// Its name is known; its input is still being written.
     pub fn arrives(&mut self) -> &mut Self {
         let tool = self.tool.clone();
         self.is(CallEvent::Arriving { tool })
@@ -298,7 +298,7 @@ impl Life<'_> {
         self.is(completed(result, outcome, Shown::Nothing))
     }
 
-    /// A command that has printed this ends with a code.
+    /// A command ends with this code after it printed this.
     pub fn exits(&mut self, code: i32, output: &str) -> &mut Self {
         let (head, outcome) = match code {
             0 => (String::new(), CallOutcome::Succeeded),
@@ -313,7 +313,7 @@ impl Life<'_> {
         self.ends_for_person(result, outcome, for_person)
     }
 
-    /// Something else than success, with a sentence for the person; the model is told `text`.
+    /// Ends without success, with a sentence for the person; the model gets `text`.
     pub fn is_told(&mut self, outcome: CallOutcome, sentence: &str, text: &str) -> &mut Self {
         let result = ToolResult::error("wire".into(), text);
         self.ends_for_person(result, outcome, ForPerson::saying(sentence))
@@ -347,7 +347,7 @@ impl Life<'_> {
         self
     }
 
-    /// The next event of it. A call of which nothing was heard yet arrives first.
+    /// The next event of the call. If it is the first one, the call arrives first.
     pub fn is(&mut self, event: CallEvent) -> &mut Self {
         let comes = matches!(event, CallEvent::Arriving { .. } | CallEvent::Queued { .. });
         if !comes && self.app.state.calls.find(self.call).is_none() {
@@ -358,7 +358,7 @@ impl Life<'_> {
     }
 }
 
-/// Numbered lines, each behind the same words.
+/// Numbered lines, each after the same words.
 pub fn numbered(words: &str, numbers: std::ops::Range<usize>, end: &str) -> String {
     let lines: Vec<String> = numbers.map(|number| format!("{words} {number}")).collect();
     lines.join(end) + end
@@ -368,7 +368,7 @@ pub fn millis(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// What the agent is told.
+/// The commands to the agent.
 pub fn sent(effects: Vec<Effect>) -> Vec<Command> {
     let commands = effects.into_iter().filter_map(|effect| match effect {
         Effect::Send(command) => Some(command),
@@ -414,7 +414,7 @@ pub fn completed(result: ToolResult, outcome: CallOutcome, shown: Shown) -> Call
     }
 }
 
-/// A question as the engine asks it.
+/// A permission question as the executor asks it.
 pub fn request(call: impl Into<CallRef>, tool: &str) -> Question {
     let (input, changes, rule, wider) = match tool {
         "Edit" => (
@@ -448,7 +448,7 @@ pub fn request(call: impl Into<CallRef>, tool: &str) -> Question {
     }
 }
 
-/// Something that a tool wants to know, with these answers to choose from.
+/// A question of a tool, with these answers to choose from.
 pub fn choice(call: impl Into<CallRef>, options: &[&str]) -> Question {
     let option = |label: &&str| ChoiceOption {
         label: (*label).to_owned(),
@@ -457,13 +457,13 @@ pub fn choice(call: impl Into<CallRef>, options: &[&str]) -> Question {
     Question {
         call: call.into(),
         asker: None,
-        kind: QuestionKind::Choice(ChoiceRequest {
+        kind: QuestionKind::Choice(vec![ChoiceRequest {
             question: "Which database?".to_owned(),
             options: options.iter().map(option).collect(),
             several: false,
             free_text: false,
             ..ChoiceRequest::default()
-        }),
+        }]),
     }
 }
 
@@ -484,7 +484,7 @@ pub fn change() -> FileDiff {
     }
 }
 
-/// What was told of these records, one in a tenth of a second.
+/// The events of these records, a tenth of a second apart.
 pub fn past(records: impl IntoIterator<Item = Record>) -> Vec<Told> {
     let lines = (0..).zip(records).map(|(seq, record)| Line {
         seq: Seq(seq),
@@ -511,13 +511,13 @@ pub fn opened(past: Vec<Told>) -> SessionOpened {
     }
 }
 
-/// A key by its name, for those who need the event.
+/// A key event by its name.
 pub fn key(name: &str) -> KeyEvent {
     let key: Chord = name.parse().expect("a key as keymap.toml writes it");
     Key::event(key.first)
 }
 
-/// All that is seen of a conversation: its cells, its calls and the panel, with times as they are apart.
+/// All that is shown of a conversation: its cells, calls and the panel, with relative times.
 pub fn seen(state: &AppState) -> Vec<String> {
     let began = state.calls.iter().map(|(_, call)| call.times.arrived).min();
     let began = began.unwrap_or(state.now);
@@ -546,7 +546,7 @@ pub fn seen(state: &AppState) -> Vec<String> {
             call.by,
             *call.input,
             call.state,
-            // What a command in the background prints is in no record.
+            // No record holds what a background command prints.
             if call.is_over() { "" } else { &call.output },
             call.decisions,
             call.notes,

@@ -1,7 +1,7 @@
-//! Where the conversation pane stands: an anchor in a cell, never a row counted from the top.
+//! The scroll position of the conversation: an anchor in a cell, never a row counted from the top.
 //!
-//! How high a cell is, only the layout knows. So a motion is noted here, the layout carries it out and says where it came
-//! to rest ([`Rest`]), and that is the anchor from then on.
+//! Only the layout knows how high a cell is. So motions are collected here; the layout performs them and reports the
+//! result ([`Rest`]), which is the next anchor.
 
 use super::dialogs::DialogRest;
 use super::select::{Selection, Spot};
@@ -9,10 +9,10 @@ use super::transcript::{CellId, Transcript};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Anchor {
-    /// The end stays in view while text arrives.
+    /// The end stays visible while text arrives.
     #[default]
     Follow,
-    /// This line of this cell is the first in view.
+    /// This line of this cell is the first visible one.
     At { cell: CellId, line: usize },
 }
 
@@ -20,13 +20,13 @@ pub enum Anchor {
 pub enum Motion {
     /// Down, or up if negative.
     Rows(i64),
-    /// Parts of the pane's height, in halves.
+    /// By the pane's height, in halves.
     HalfPages(i64),
     Start,
     End,
     /// To the beginning of a cell.
     Cell(CellId),
-    /// So that the nth match of the search in a cell is in view.
+    /// Show the nth match of the search in a cell.
     Match {
         cell: CellId,
         nth: usize,
@@ -36,11 +36,11 @@ pub enum Motion {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scroll {
     pub anchor: Anchor,
-    /// What the layout has not carried out yet, in order.
+    /// Motions that the layout has not performed yet, in order.
     pub motions: Vec<Motion>,
     /// What the last layout showed.
     pub rest: Option<Rest>,
-    /// How many cells there were when the end was last in view.
+    /// How many cells there were when the end was last visible.
     seen: usize,
     /// Scrolling was left here, and the next Esc goes to the end.
     parked: bool,
@@ -50,22 +50,22 @@ pub struct Scroll {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rest {
     pub anchor: Anchor,
-    /// The first and the last row in view.
+    /// The first and the last visible row.
     pub top: Spot,
     pub bottom: Spot,
 }
 
-/// All that a layout found out and the state has to know.
+/// Everything that a layout reports to the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Nothing of the conversation is in view where there is no room for it.
+    /// `None` if there is no room for the conversation.
     pub rest: Option<Rest>,
-    /// What is selected, after its moves.
+    /// The selection after its moves.
     pub selection: Option<Selection>,
     pub dialog: Option<DialogRest>,
     /// How far the detail view of a call can be scrolled.
     pub detail: Option<usize>,
-    /// How wide a diff in front is.
+    /// How wide the diff in front is.
     pub diff_width: u16,
 }
 
@@ -73,7 +73,7 @@ impl Scroll {
     pub fn go(&mut self, motion: Motion) {
         self.parked = false;
         match (motion, self.motions.last_mut()) {
-            // A wheel that spins faster than frames are drawn is one motion.
+            // Wheel events between two frames become one motion.
             (Motion::Rows(more), Some(Motion::Rows(rows))) => *rows = rows.saturating_add(more),
             _ => self.motions.push(motion),
         }
@@ -85,7 +85,7 @@ impl Scroll {
         self.parked = false;
     }
 
-    /// The keys go elsewhere; the place stays, to be quoted or answered.
+    /// The keys go elsewhere; the position stays, so that the person can quote or answer what they see.
     pub fn park(&mut self) {
         self.parked = !self.is_following();
     }
@@ -94,7 +94,7 @@ impl Scroll {
         self.parked
     }
 
-    /// Stays where it is, although what is in view is about to grow or shrink.
+    /// Keeps the position, although the visible content is about to grow or shrink.
     pub fn hold(&mut self) {
         if let (true, Some(rest)) = (self.is_following(), self.rest) {
             self.anchor = Anchor::At {
@@ -104,7 +104,7 @@ impl Scroll {
         }
     }
 
-    /// Follows again if the end is in view.
+    /// Follows again if the end is visible.
     pub fn follow_from_end(&mut self, transcript: &Transcript) {
         let last = transcript.entries().last().map(|entry| entry.id);
         if self.rest.map(|rest| rest.bottom.cell) == last {
@@ -116,7 +116,7 @@ impl Scroll {
         self.anchor == Anchor::Follow && self.motions.is_empty()
     }
 
-    /// Takes over where the layout came to rest, with as many cells as there are.
+    /// Records where the layout came to rest, and the number of cells.
     pub fn settle(&mut self, rest: &Rest, cells: usize) {
         self.motions.clear();
         self.anchor = rest.anchor;
@@ -127,7 +127,7 @@ impl Scroll {
         }
     }
 
-    /// How many cells came since the end was in view.
+    /// How many cells arrived since the end was visible.
     pub fn unseen(&self, cells: usize) -> usize {
         cells.saturating_sub(self.seen)
     }

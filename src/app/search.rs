@@ -14,10 +14,10 @@ use super::{AppState, Effect};
 pub struct Search {
     pub query: String,
     stage: Stage,
-    /// Where it was found: a cell, and the how-manieth time in it.
+    /// The matches: a cell, and the index of the match in it.
     pub hits: Vec<(CellId, usize)>,
     pub current: usize,
-    /// The cell that was opened to show the hit; it is folded again when the search goes on to another.
+    /// The cell that was opened to show the match; it is folded again when the search moves on.
     opened: Option<CellId>,
 }
 
@@ -25,7 +25,7 @@ pub struct Search {
 enum Stage {
     #[default]
     Typing,
-    /// The word stands; the keys go from hit to hit.
+    /// The query is complete; the keys go from match to match.
     Walking,
 }
 
@@ -39,7 +39,7 @@ impl Search {
     }
 }
 
-/// Whether, and where, `text` has `query`: letters in any case, unless the query has a capital.
+/// Where `text` contains `query`; case matters only if the query has a capital letter.
 pub fn find_all(text: &str, query: &str) -> Vec<std::ops::Range<usize>> {
     if query.is_empty() {
         return Vec::new();
@@ -54,10 +54,10 @@ pub fn find_all(text: &str, query: &str) -> Vec<std::ops::Range<usize>> {
     find_in_any_case(text, query)
 }
 
-/// The one letter beyond ASCII that is a letter of ASCII in lower case, by itself.
+/// The Kelvin sign: the only non-ASCII letter whose lower case is ASCII.
 const KELVIN: char = '\u{212a}';
 
-/// The same for a word of ASCII, as quick as a long conversation needs it.
+/// The same for an ASCII query, fast enough for a long conversation.
 fn find_ascii(text: &str, query: &str) -> Vec<std::ops::Range<usize>> {
     let (text, query) = (text.as_bytes(), query.as_bytes());
     let mut found = Vec::new();
@@ -126,7 +126,7 @@ impl AppState {
         self.search = None;
     }
 
-    /// The word is complete: from now on the keys walk from hit to hit.
+    /// The query is complete: from now on the keys go from match to match.
     pub(super) fn accept_search(&mut self) {
         if let Some(search) = &mut self.search {
             search.stage = Stage::Walking;
@@ -157,7 +157,7 @@ impl AppState {
         Vec::new()
     }
 
-    /// Looks for the word, and shows the hit that is nearest to what is in view, upwards.
+    /// Searches, and shows the match nearest to the view, upwards.
     fn find(&mut self) {
         let Some(mut search) = self.search.take() else {
             return;
@@ -198,7 +198,7 @@ impl AppState {
         self.show_hit();
     }
 
-    /// Scrolls to the hit in hand, and opens what it is folded away in.
+    /// Scrolls to the current match, and opens the cell that hides it.
     fn show_hit(&mut self) {
         let Some(search) = &mut self.search else {
             return;
@@ -224,7 +224,7 @@ impl AppState {
     }
 }
 
-/// The text that a cell shows when it is opened.
+/// The text that a cell shows when it is open.
 fn searchable<'a>(entry: &'a Entry, calls: &Calls, query: &str) -> Cow<'a, str> {
     match &entry.cell {
         Cell::User { text, .. } | Cell::Notice { text, .. } | Cell::Thinking { text, .. } => {
@@ -260,7 +260,7 @@ fn head(call: &Call) -> String {
     format!("{} {}", call.tool.name, call.subject())
 }
 
-/// What a call came to: the files that it left, its change, or the beginning of its output.
+/// Adds the result of a call: its files, its change, or the beginning of its output.
 fn add_result(text: &mut String, completed: &Completed, query: &str) {
     let mut add = |line: &str| {
         text.push('\n');
@@ -278,7 +278,7 @@ fn add_result(text: &mut String, completed: &Completed, query: &str) {
     }
     for change in changes {
         add(&change.path);
-        // Comparing two files takes longer than looking for a word in them.
+        // Comparing two files takes longer than searching them.
         let before = change.before.as_deref().unwrap_or_default();
         if [before, &change.after]
             .iter()

@@ -1,11 +1,11 @@
-//! What is selected in the conversation, by mouse or by keys.
+//! The selection in the conversation, by mouse or by keys.
 //!
-//! Told in rows as they are laid out. Where a row ends and which one follows only the layout knows, so moves by keys are
-//! noted here and carried out there.
+//! Expressed in laid-out rows. Only the layout knows where a row ends and which one follows, so moves by keys are
+//! collected here and performed there.
 
 use super::transcript::CellId;
 
-/// A place in a laid-out cell. The order is that of reading.
+/// A place in a laid-out cell, ordered from top to bottom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Spot {
     pub cell: CellId,
@@ -17,15 +17,15 @@ pub struct Spot {
 pub struct Selection {
     /// Where it began.
     pub anchor: Spot,
-    /// Where it has come to; this place is part of it.
+    /// Its moving end, inclusive.
     pub head: Spot,
     pub reach: Reach,
     pub hold: Hold,
-    /// What the layout has not carried out yet.
+    /// Moves that the layout has not performed yet.
     pub moves: Vec<Move>,
 }
 
-/// What a selection takes in around its two ends.
+/// How a selection extends around its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     Letters,
@@ -33,10 +33,10 @@ pub enum Reach {
     Rows,
 }
 
-/// Whether its beginning stays where it is.
+/// Whether its beginning is fixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
-    /// A caret that looks for the beginning: both ends go together.
+    /// Only a caret: both ends move together.
     Loose,
     Fixed,
 }
@@ -55,7 +55,7 @@ pub enum Move {
     PageDown,
     /// To the nth match of the search in its cell.
     Match(usize),
-    /// It begins here, or is let go again.
+    /// Begin the selection here, or turn it back into a caret.
     ToggleHold,
 }
 
@@ -70,7 +70,7 @@ impl Selection {
         }
     }
 
-    /// A caret for the keys, from where a selection can begin.
+    /// A caret for the keys, where a selection can begin.
     pub fn caret(spot: Spot, first: Move) -> Self {
         Self {
             hold: Hold::Loose,
@@ -79,7 +79,7 @@ impl Selection {
         }
     }
 
-    /// Its moving end goes elsewhere; as long as it has not begun, all of it does.
+    /// Moves its end; while it is only a caret, both ends.
     pub fn go(&mut self, head: Spot) {
         self.head = head;
         if self.hold == Hold::Loose {
@@ -94,12 +94,12 @@ impl Selection {
         };
     }
 
-    /// Its two ends in the order of reading, both part of it.
+    /// Its two ends from top to bottom, both inclusive.
     pub fn ends(&self) -> (Spot, Spot) {
         (self.anchor.min(self.head), self.anchor.max(self.head))
     }
 
-    /// A click selects nothing by itself.
+    /// A click alone selects nothing.
     pub fn is_click(&self) -> bool {
         self.anchor == self.head && self.reach == Reach::Letters && self.moves.is_empty()
     }

@@ -1,26 +1,30 @@
-//! What the status line knows of the conversation.
+//! What the status line knows about the conversation.
 
 use crate::protocol::{HookInfo, Mode, SessionId, SessionOpened, Spending, ToolInfo};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionInfo {
-    /// `None` until the agent has opened it; what is typed until then waits.
+    /// `None` until the agent has opened it; messages sent before that wait.
     pub id: Option<SessionId>,
     pub provider: String,
     pub model: String,
+    /// The model that the person wants to switch to.
+    pub wanted_model: Option<String>,
+    /// The model of the run that was told of last.
+    pub last_model: Option<String>,
     pub mode: Mode,
-    /// What the model is offered.
+    /// The tools that the model is offered.
     pub tools: Vec<ToolInfo>,
-    /// What it was offered before.
+    /// Tools that it was offered before.
     pub gone_tools: Vec<ToolInfo>,
     pub hooks: Vec<HookInfo>,
     pub branch: Option<String>,
     pub context_window: Option<u64>,
-    /// What was used so far, as the agent counts it.
+    /// Tokens and cost so far, as the agent counts them.
     pub spending: Spending,
-    /// The directory it works in, for people.
+    /// The working directory, as text.
     pub workspace: String,
-    /// Why the conversation is not being saved, while it is not.
+    /// Why the conversation is not being saved, if it isn't.
     pub unsaved: Option<String>,
 }
 
@@ -33,6 +37,8 @@ impl SessionInfo {
             spending: opened.spending,
             provider: opened.provider,
             model: opened.model,
+            wanted_model: None,
+            last_model: before.last_model,
             mode: opened.mode,
             tools,
             gone_tools,
@@ -45,7 +51,7 @@ impl SessionInfo {
         self.offer(opened.tools);
     }
 
-    /// Other tools are offered from now on. What a tool was that is gone has to be known as long as its calls are shown.
+    /// Changes the tools. A removed tool is remembered as long as its calls are shown.
     pub fn offer(&mut self, tools: Vec<ToolInfo>) {
         let gone = std::mem::replace(&mut self.tools, tools);
         for tool in gone {
@@ -61,12 +67,12 @@ impl SessionInfo {
         found.unwrap_or_else(|| ToolInfo::unknown(name))
     }
 
-    /// The active mode; `None` while no conversation has been open yet.
+    /// The active mode; `None` until a conversation was opened.
     pub fn known_mode(&self) -> Option<Mode> {
         (!self.provider.is_empty()).then_some(self.mode)
     }
 
-    /// The part of the context window in use, in percent.
+    /// The used part of the context window, in percent.
     pub fn context_percent(&self) -> Option<u64> {
         let window = self.context_window.filter(|window| *window > 0)?;
         Some((self.spending.context?.saturating_mul(100) / window).min(100))

@@ -1,4 +1,4 @@
-//! The list of earlier sessions: there at once, filled as they are read.
+//! The list of earlier sessions: opens at once and fills as they are read.
 
 use super::dialogs::Dialog;
 use super::dialogs::picker::{Choice, Item, Kind, Picker};
@@ -17,7 +17,7 @@ impl AppState {
         vec![Effect::Start(Job::ListSessions { everywhere })]
     }
 
-    /// From the sessions of this directory to those of all, and back.
+    /// Switches between the sessions of this directory and those of all.
     pub(super) fn change_directories(&mut self) -> Vec<Effect> {
         let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
             return Vec::new();
@@ -51,7 +51,7 @@ impl AppState {
 
     pub(super) fn offer_sessions(&mut self, sessions: Vec<SessionRow>) {
         let open = self.session.id.clone();
-        // It may have been closed meanwhile.
+        // The list may have been closed.
         let Some(picker) = self.sessions_mut() else {
             return;
         };
@@ -75,7 +75,7 @@ impl AppState {
         picker.replace(items);
     }
 
-    /// More is known of one of them.
+    /// The content of a session was read.
     pub(super) fn session_read(&mut self, content: SessionContent) {
         let Some(picker) = self.sessions_mut() else {
             return;
@@ -95,7 +95,7 @@ impl AppState {
         self.flash("session deleted");
     }
 
-    /// Continues with a copy of the chosen session.
+    /// Continues with a copy of the selected session.
     pub(super) fn fork_chosen(&mut self) -> Vec<Effect> {
         let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
             return Vec::new();

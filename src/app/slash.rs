@@ -1,4 +1,4 @@
-//! What each command that begins with a slash does.
+//! What each slash command does.
 
 use super::call::CallKey;
 use super::commands::Slash;
@@ -65,7 +65,8 @@ impl AppState {
         Vec::new()
     }
 
-    /// Another conversation, or the same with another model. Not while something runs: it would be cut off unasked.
+    /// Opens another conversation, or the same with another model. Refused while something runs, because it would be
+    /// stopped.
     pub(super) fn reopen(&mut self, session: OpeningSession, model: Option<String>) -> Vec<Effect> {
         if self.is_working() {
             self.flash("still working; press Esc first");
@@ -75,7 +76,7 @@ impl AppState {
             self.flash("your command is still running; press Esc first");
             return Vec::new();
         }
-        // What waited was not sent: it is the person's again.
+        // Queued messages were not sent: they go back to the input.
         let waited = self.queue.take();
         if !waited.is_empty() {
             self.composer.take_back(&waited.join("\n\n"), self.now);
@@ -94,6 +95,8 @@ impl AppState {
         self.search = None;
         self.focus = Focus::Composer;
         self.session.id = None;
+        self.session.wanted_model.clone_from(&model);
+        self.session.last_model = None;
         self.transcript.push(Cell::Welcome);
         vec![Effect::Open(Opening {
             session,
@@ -102,9 +105,13 @@ impl AppState {
         })]
     }
 
-    fn model(&mut self, name: &str) -> Vec<Effect> {
+    pub(super) fn model(&mut self, name: &str) -> Vec<Effect> {
         if name.is_empty() {
             return self.choose_model();
+        }
+        if name == self.session.model {
+            self.flash(format!("already using {name}"));
+            return Vec::new();
         }
         self.reopen(OpeningSession::Same, Some(name.to_owned()))
     }
@@ -125,7 +132,7 @@ impl AppState {
         vec![Effect::Start(Job::ListThemes)]
     }
 
-    /// All themes are known now: takes the one that was named, or lets the person choose.
+    /// All themes are known now: applies the requested one, or lists them.
     pub(super) fn themes_listed(&mut self, themes: Vec<Theme>) -> Vec<Effect> {
         let Some(name) = self.theme_wanted.take() else {
             self.offer_themes(themes);
@@ -138,7 +145,7 @@ impl AppState {
         Vec::new()
     }
 
-    /// Looks like this from now on, and after the next start.
+    /// Switches to a theme, and saves it for the next start.
     pub(super) fn wear(&mut self, theme: Theme) -> Vec<Effect> {
         let keep = Job::KeepTheme(theme.name.clone());
         self.theme_before = None;
@@ -165,7 +172,7 @@ impl AppState {
         self.answer("Hooks", lines);
     }
 
-    /// Shows each change of the session again, whole.
+    /// Shows each change of the session in full.
     fn list_changes(&mut self) {
         let changed: Vec<CallKey> = self
             .calls
@@ -235,7 +242,7 @@ impl AppState {
         self.open_page(&title, lines);
     }
 
-    /// A long answer is a page that Esc closes; a short one stands in the conversation.
+    /// A long answer opens a page that Esc closes; a short one goes into the conversation.
     pub(super) fn answer(&mut self, title: &str, lines: Vec<Line>) {
         if lines.len() <= LONGEST_NOTICE {
             let lines: Vec<String> = lines.iter().map(Line::plain).collect();
@@ -255,14 +262,14 @@ impl AppState {
         self.dialogs.push(Dialog::Help(Box::new(help)));
     }
 
-    /// What was found out about the setup; the flash that said so is no longer true.
+    /// The result of the setup check; removes the flash that announced it.
     pub(super) fn examined(&mut self, findings: Vec<Line>) {
         self.flash = None;
         self.answer("Setup", findings);
     }
 }
 
-/// An answer of more lines is a page of its own.
+/// A longer answer opens a page.
 const LONGEST_NOTICE: usize = 3;
 const NO_PRICE: &str = "no price known for this model; set it under \"prices\"";
 

@@ -1,5 +1,5 @@
-//! One session from the first key to the end, on a clock of its own: the pictures of the README and the recording are made
-//! of it, and are the same whenever and wherever they are made.
+//! One session from the first key to the end, on a clock of its own. The README's pictures and the recording are made
+//! from it, so they are always the same.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use crate::protocol::{
 };
 use crate::theme::Depth;
 
-/// A moment that is worth a picture.
+/// A moment for a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// Calls run beside each other while the model writes.
+    /// Calls run in parallel while the model writes.
     AtWork,
-    /// The person has left out a part of a change.
+    /// The person has skipped part of a change.
     Choosing,
-    /// A command runs and prints.
+    /// A command is running and printing.
     Running,
 }
 
-/// Between two frames.
+/// The time between two frames.
 pub const FRAME: Duration = Duration::from_millis(40);
 
-/// Tells the story; `show` is called for every frame, and for each moment.
+/// Plays the story; calls `show` for every frame and for each moment.
 pub fn tell(width: u16, height: u16, show: &mut dyn FnMut(&mut App, Option<Moment>)) {
     let mut app = App::starting();
     let mut session = opened(Vec::new());
@@ -148,7 +148,7 @@ impl Teller<'_> {
         self.passes(1600);
     }
 
-    /// The results are delivered, and the model is asked again.
+    /// The results are delivered, and the next response begins.
     fn next_response(&mut self) {
         self.app.hear(TurnEvent::Answered {
             message: Message::user(""),
@@ -159,7 +159,7 @@ impl Teller<'_> {
         self.passes(600);
     }
 
-    /// A few words after the other.
+    /// Streams a few words at a time.
     fn says(&mut self, text: &str) {
         for word in text.split_inclusive(' ') {
             self.app.says(word);
@@ -167,7 +167,7 @@ impl Teller<'_> {
         }
     }
 
-    /// One key after the other, slowly enough to be followed.
+    /// One key after the other, slowly enough to follow.
     fn presses(&mut self, keys: &str) {
         for key in keys.split(' ') {
             self.app.press(key);

@@ -1,4 +1,4 @@
-//! The background commands of the session as a list: which run, how the others ended, what each printed last.
+//! The session's background commands as a list: which ones run, how the others ended, what each printed last.
 
 use super::call::{Call, CallKey};
 use super::dialogs::Dialog;
@@ -9,11 +9,11 @@ use super::{AppState, Effect, Focus};
 use crate::protocol::{CallCommand, CallOutcome, Command};
 use crate::text::{overwritten, strip_ansi};
 
-/// How many of the last lines that a command printed stand beside the list.
+/// How many of a command's last lines are shown beside the list.
 const LAST_LINES: usize = 40;
 
 impl AppState {
-    /// Those that run come first, the oldest of them on top as in the panel; then those that have ended, the newest first.
+    /// Running commands come first, the oldest on top as in the panel; then ended ones, the newest first.
     pub(super) fn list_tasks(&mut self) {
         let ended = self.calls.iter().rev().filter(|(_, call)| {
             let outcome = call.completed().map(|completed| &completed.outcome);
@@ -33,8 +33,7 @@ impl AppState {
         self.open_picker(Picker::new(Kind::Tasks, items));
     }
 
-    /// The list, if it is open, says what is true now. A command keeps its place when it ends, and one that went to the
-    /// background since then comes last.
+    /// Updates the list if it is open. A command keeps its place when it ends, and a new one is added at the end.
     pub(super) fn refresh_tasks(&mut self) {
         let Some(picker) = self.picker_mut(Kind::Tasks) else {
             return;
@@ -82,7 +81,7 @@ impl AppState {
         .preview(preview.collect::<Vec<Line>>())
     }
 
-    /// Shows the call whole. Esc leads from there to the panel, as everywhere.
+    /// Opens the call's detail view. Esc goes from there to the panel, as always.
     pub(super) fn look_at_task(&mut self, call: CallKey) {
         let rows = self.panel.rows(&self.calls);
         self.panel.chosen = rows.iter().position(|row| row.call == call).unwrap_or(0);
@@ -90,7 +89,7 @@ impl AppState {
         self.panel.detail = Some(Detail { call, scroll: 0 });
     }
 
-    /// Ends the chosen command, if it still runs.
+    /// Stops the selected command, if it still runs.
     pub(super) fn end_chosen_task(&mut self) -> Vec<Effect> {
         let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
             return Vec::new();
@@ -107,7 +106,7 @@ impl AppState {
     }
 }
 
-/// What a command printed last, as its text. Only that much of it is looked at.
+/// The last lines that a command printed. Reads only that much of its output.
 fn last_lines(call: &Call) -> Vec<String> {
     let lines = call.output.lines().rev().take(LAST_LINES);
     let mut lines: Vec<String> = lines
@@ -117,10 +116,10 @@ fn last_lines(call: &Call) -> Vec<String> {
     lines
 }
 
-/// What is told of a command that went well.
+/// How a successful command is reported.
 const SUCCEEDED: &str = "exited with code 0";
 
-/// How a background command ended, in words for the person.
+/// How a background command ended, for the person.
 pub(super) fn ended(how: &str) -> String {
     match how.strip_prefix("exited with code ") {
         Some("0") => "finished (exit 0)".to_owned(),

@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 use super::call::CallKey;
 use crate::protocol::{ChangeSize, Seq};
 
-/// A cell's name, which stays its own when others come or go.
+/// A cell's id, which stays the same when others are added or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CellId(pub u64);
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub id: CellId,
-    /// The record of the session's log that made it; `None` for what is in no log.
+    /// The record in the session log that created it; `None` for what is not in the log.
     pub seq: Option<Seq>,
-    /// Goes up with every change of the cell.
+    /// Increases with every change of the cell.
     pub revision: u64,
     pub cell: Cell,
-    /// Whether it shows all that it has, where it can be folded.
+    /// Whether it is open, if it can be folded.
     pub open: bool,
     /// Whether it has a line of its own, although it could share one with its neighbours.
     pub unfolded: bool,
@@ -42,7 +42,7 @@ pub enum Cell {
         kind: NoticeKind,
         text: String,
     },
-    /// What a turn came to.
+    /// The summary of a turn.
     Summary(Summary),
 }
 
@@ -72,14 +72,14 @@ pub enum NoticeKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     pub took: Duration,
-    /// Work that the tools did while the model was still writing.
+    /// Time saved because tools worked while the model was still writing.
     pub saved: Duration,
     pub calls: usize,
     pub changed: Changed,
     pub ending: SummaryEnding,
 }
 
-/// What a turn changed of files.
+/// The files that a turn changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changed {
     /// As they are shown, each once.
@@ -108,10 +108,10 @@ pub enum SummaryEnding {
 #[derive(Debug, Default)]
 pub struct Transcript {
     entries: Vec<Entry>,
-    /// Which of them are messages of the person, in the same order.
+    /// Which of them are the person's messages, in the same order.
     messages: Vec<CellId>,
     next: u64,
-    /// The record that is being told of: what is pushed meanwhile is made by it.
+    /// The record being applied: cells pushed meanwhile belong to it.
     telling: Option<Seq>,
 }
 
@@ -145,13 +145,12 @@ impl Transcript {
         id
     }
 
-    /// From now on what is pushed is made by this record, or by none.
+    /// Cells pushed from now on belong to this record, or to none.
     pub fn tell_of(&mut self, record: Option<Seq>) {
         self.telling = record;
     }
 
-    /// The record that is being told of says what a cell says that was there before it. Its place is behind what was
-    /// recorded meanwhile.
+    /// The record being applied is about a cell that already exists. The cell moves behind what was recorded before it.
     pub fn recorded(&mut self, id: CellId) {
         let Some(index) = self.index_of(id) else {
             return;
@@ -169,7 +168,7 @@ impl Transcript {
         self.entries.last()
     }
 
-    /// Ids go up and never come back, so a cell is found by bisection.
+    /// Ids only increase, so a cell is found by binary search.
     pub fn index_of(&self, id: CellId) -> Option<usize> {
         self.entries
             .binary_search_by_key(&id, |entry| entry.id)
@@ -192,7 +191,7 @@ impl Transcript {
         self.index_of(id).map(|index| &self.entries[index])
     }
 
-    /// Changes a cell; its revision goes up.
+    /// Changes a cell and increases its revision.
     pub fn change(&mut self, id: CellId, change: impl FnOnce(&mut Entry)) {
         if let Some(index) = self.index_of(id) {
             let entry = &mut self.entries[index];
@@ -210,7 +209,7 @@ impl Transcript {
         }
     }
 
-    /// Takes all out but the welcome.
+    /// Removes all cells except the welcome.
     pub fn take_after_welcome(&mut self) -> Vec<Entry> {
         let is_welcome = |entry: &Entry| entry.cell == Cell::Welcome;
         let from = self.entries.iter().take_while(|it| is_welcome(it)).count();

@@ -18,12 +18,12 @@ use crate::config::{Dirs, keys, logged, open_regular};
 use crate::process::stderr::say;
 use crate::provider::errors::redact;
 
-/// More of it is no help.
+/// A longer panic log is emptied before the next entry.
 const LONGEST_PANIC_LOG: u64 = 1 << 20;
-/// A longer log is put aside when the program starts, and takes the place of the one put aside before.
+/// A log longer than this is renamed at the next start, and replaces the one renamed before.
 const LONGEST_DEBUG_LOG: u64 = 64 << 20;
 
-/// A panic in a task is a bug that becomes an error result; it belongs into the logs, not on the screen.
+/// A panic in a task is a bug that becomes an error result; it is logged, not printed on the screen.
 pub fn quiet_panics() {
     std::panic::set_hook(Box::new(|info| {
         tracing::error!("panic: {}", logged(info));
@@ -59,7 +59,7 @@ pub fn panic_note() -> String {
     }
 }
 
-/// Sends what the program says about itself to a file in the data directory, and says where that is.
+/// Sends tracing output to a file in the data directory, and prints where that is.
 pub fn log_to_file() -> Result<(), UsageError> {
     let folder = Dirs::find().logs();
     let path = folder.join("debug.log");
@@ -71,7 +71,7 @@ pub fn log_to_file() -> Result<(), UsageError> {
         .with_ansi(false)
         .with_writer(Mutex::new(WithoutKeys::new(file)));
     tracing_subscriber::registry()
-        // Messages of libraries are no help here, and may contain keys.
+        // Messages of libraries don't help here, and may contain keys.
         .with(Targets::new().with_target(env!("CARGO_CRATE_NAME"), Level::DEBUG))
         .with(written)
         .try_init()
@@ -93,7 +93,7 @@ fn open(folder: &Path, path: &Path) -> io::Result<File> {
     open_log(path)
 }
 
-/// The log file, from which keys are kept away: those of this run, and what looks like one.
+/// The log file without keys: those of this run, and anything that looks like one.
 struct WithoutKeys<W> {
     file: W,
     keys: Vec<String>,
@@ -115,7 +115,7 @@ impl<W> WithoutKeys<W> {
 }
 
 impl<W: Write> Write for WithoutKeys<W> {
-    /// Each event comes whole, in one piece.
+    /// Each event arrives in a single write.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut clean = bytes.to_vec();
         crate::config::without_keys(&mut clean, &self.keys);

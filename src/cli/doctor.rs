@@ -13,7 +13,7 @@ use crate::executor::Asking;
 use crate::process::sandbox;
 use crate::provider::choose::{Choice, KeyFound};
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Finding {
     area: &'static str,
@@ -24,11 +24,11 @@ struct Finding {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
-    /// As it should be.
+    /// All right.
     Fine,
     /// Good to know.
     Note,
-    /// Something does not count, or is not kept.
+    /// Something has no effect, or is not saved.
     Warning,
     /// Something cannot work.
     Error,
@@ -84,9 +84,9 @@ pub fn told(args: &Args) -> Vec<Line> {
     }
 }
 
-/// All that there is to say, and whether settings are broken. Takes its time.
+/// All findings, and whether settings are broken. This is slow.
 fn look(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
-    // Looked at before anything here makes or repairs a directory.
+    // Checked before anything here creates or repairs a directory.
     let mut findings = machine::directories(&crate::config::Dirs::find());
     let project = Project::look(args, Audience::Person, &TrustAnswer::default())?;
     let broken = !project.settings.errors.is_empty();
@@ -187,7 +187,7 @@ fn in_words(findings: &[Finding]) -> String {
     lines.join("\n")
 }
 
-/// Groups with their marks, each remedy on a line of its own.
+/// Groups with their marks, each remedy on its own line.
 fn in_lines(findings: &[Finding]) -> Vec<Line> {
     let mut page: Vec<Line> = Vec::new();
     let mut area = "";
@@ -218,7 +218,7 @@ fn in_lines(findings: &[Finding]) -> Vec<Line> {
     page
 }
 
-/// What the project says is not obeyed by the terminal, and keys stay hidden, whatever has them in it.
+/// Text of the project without control characters and keys.
 fn shown(text: &str) -> String {
     crate::config::hidden(crate::text::clean(text)).replace('\n', "\n          ")
 }

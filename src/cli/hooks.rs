@@ -1,4 +1,5 @@
-//! `agent-tui hooks test`: runs the hooks of an event outside of a conversation, and shows what each got and answered.
+//! `agent-tui hooks test`: runs the hooks of an event outside a conversation, and shows what each received and
+//! answered.
 
 use std::path::Path;
 
@@ -22,7 +23,7 @@ use crate::protocol::SessionId;
 use crate::text::clean;
 use crate::tools::registry::Registry;
 
-/// More than this of an output is not shown.
+/// Longer output is cut.
 const LONGEST: usize = 10_000;
 const MOST_LINES: usize = 200;
 
@@ -74,7 +75,7 @@ pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
     Ok(0)
 }
 
-/// A call as it might come; without a name, of the tool that runs commands.
+/// An example call; by default of the tool that runs commands.
 fn sample_call(tool: Option<&str>) -> SampleCall {
     let tools = Registry::built_in();
     let shell = tools.shell().map(|(spec, _)| &*spec.name);
@@ -139,7 +140,7 @@ fn show(told: &Told<'_>, input: &[u8]) {
     print_line("");
 }
 
-/// Text of the hook, without control characters.
+/// The hook's text, without control characters.
 fn block(name: &str, bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if text.trim().is_empty() {
@@ -163,7 +164,7 @@ fn ended(ran: &Ran) -> String {
     }
 }
 
-/// What one hook has said, a line each.
+/// What a hook answered, a line each.
 fn understood(event: Event, said: &HookOutput) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some((decision, reason)) = &said.decision {

@@ -25,23 +25,22 @@ use crate::hooks::occasion::Source;
 use crate::permissions::Store;
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
-use crate::protocol::AgentId;
+use crate::protocol::{AgentId, ToolsTold};
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
-use crate::provider::models::context_window;
 use crate::provider::retry;
 use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::Record;
 use crate::session::record::VERSION;
 use crate::settings::Settings;
-use crate::settings::extensions::Catalogue;
+use crate::tools::Environment;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::offered::Tools;
+use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::{Orders, Tasks, port};
-use crate::tools::{DescribeCx, Environment};
 
-/// Longer than anybody works without a pause.
+/// How long idle threads are kept: longer than anyone works without a break.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long an answer may be, unless the settings say otherwise.
 const MAX_OUTPUT_TOKENS: u32 = 32_000;
@@ -54,7 +53,7 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     let runtime = engine()?;
     guard_commands();
     let code = runtime.block_on(async {
-        // Before anything is started that a signal must not leave behind.
+        // Installed first, so that a signal can't leave anything behind.
         let mut signals = Signals::listen()
             .map_err(|error| UsageError::new(format!("can't listen for signals: {error}")))?;
         let run = headless::Run {
@@ -71,26 +70,26 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
         let exit = headless::run(agent::spawn(setup), run, output, signals).await;
         Ok(exit.code())
     });
-    // A tool that does not listen must not keep the program alive.
+    // A tool that ignores cancellation must not keep the program alive.
     runtime.shutdown_background();
     terminal.restore();
     end_guard();
     code
 }
 
-/// What the agent and its calls run on. One thread takes turns at all that waits, because waking another one for each
-/// piece of an answer costs more than the piece; what works long or waits for a disk gets a thread of its own.
+/// The runtime of the agent and its calls. One thread handles everything that waits, because waking another one for
+/// each piece of an answer costs more than the piece; long work and disk I/O get their own threads.
 pub(super) fn engine() -> Result<Runtime, UsageError> {
     started(Builder::new_multi_thread().worker_threads(1))
 }
 
-/// What the screen runs on: the thread that the program began with.
+/// The runtime of the screen: the main thread.
 pub(super) fn this_thread() -> Result<Runtime, UsageError> {
     started(&mut Builder::new_current_thread())
 }
 
 fn started(builder: &mut Builder) -> Result<Runtime, UsageError> {
-    // A runtime that has lost its last thread for what waits, and gets no other, panics; so one is kept.
+    // Tokio panics if its last blocking thread ends and it can't start another, so one is kept.
     builder.enable_all().thread_keep_alive(KEPT);
     let built = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let runtime = builder.build()?;
@@ -107,8 +106,8 @@ pub(super) fn no_threads(error: io::Error) -> UsageError {
     UsageError::new(format!("can't start threads: {error}"))
 }
 
-/// Everything that a conversation needs; `asking` says whether a person is there, `fresh` why a session begins that is
-/// not resumed.
+/// Everything that a conversation needs. `asking` says whether a person can be asked, `fresh` why a new session begins
+/// if none is resumed.
 pub(super) async fn setup(
     args: &Args,
     mut project: Project,
@@ -116,7 +115,7 @@ pub(super) async fn setup(
     fresh: Source,
 ) -> Result<agent::Setup, UsageError> {
     let programs = project.programs(args);
-    // Git takes its time; the rest is done meanwhile.
+    // Git is slow, so everything else is done meanwhile.
     let git = git::status::ask(&programs, &project.workspace);
     let Choice {
         provider, model, ..
@@ -132,7 +131,16 @@ pub(super) async fn setup(
         model: model.clone(),
     };
     let (catalogue, mut problems) = project.extensions(args);
-    let tools = tools(args, &project, &model, &catalogue, &mut problems);
+    let (registry, taken) = Project::registry(&catalogue);
+    problems.extend(taken);
+    let told = session.history.tools();
+    let tools = tools(
+        &project,
+        &model,
+        registry,
+        project.offer(args, &catalogue),
+        told,
+    );
     let hooks = project.hooks(&session.id, &session.log.path(), &programs);
     let env = environment(args, &project, results_dir, programs);
     let mut shared = shared(args, &project, asking, env);
@@ -145,7 +153,7 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    // A log that cannot be written says so with its first record of substance.
+    // If the log can't be written, the first real record reports it.
     let _ = log.write(AgentId::MAIN, &begun);
     let settings = &project.settings;
     let git = git.hear().await;
@@ -155,7 +163,7 @@ pub(super) async fn setup(
     notices.extend(session.notices);
     notices.extend(problems);
     Ok(agent::Setup {
-        context_window: settings.context_window.or_else(|| context_window(&model)),
+        context_window: project.window(&model),
         system: system.parts,
         branch: git.branch,
         limits: limits(args, settings, &model, asking),
@@ -182,26 +190,21 @@ pub(super) async fn setup(
 }
 
 fn tools(
-    args: &Args,
     project: &Project,
     model: &str,
-    catalogue: &Catalogue,
-    problems: &mut Vec<String>,
+    registry: Registry,
+    mut offer: Offer,
+    told: &ToolsTold,
 ) -> Tools {
-    let about = DescribeCx {
-        workspace: project.workspace.clone(),
-        model: model.to_owned(),
-        extensions: catalogue.now(),
-    };
-    let (registry, taken) = Project::registry(&about.extensions);
-    problems.extend(taken);
-    let tools = Tools::new(registry, project.offer(args, about));
+    model.clone_into(&mut offer.about.model);
+    offer.window = project.window(model);
+    let tools = Tools::resumed(registry, offer, told.clone());
     let preparing = tools.snapshot();
     tokio::task::spawn_blocking(move || preparing.prepare());
     tools
 }
 
-/// What the calls of the person's conversation run with, and what they order.
+/// What the main conversation's calls run with, and what they request.
 fn context(shared: Shared, tools: Tools, cwd: Option<PathBuf>) -> (Context, Orders) {
     let mut context = Context::new(Arc::new(shared), tools);
     let (starter, orders) = port();
@@ -247,7 +250,7 @@ pub(super) async fn choose(
     })
 }
 
-/// A directory as the rules see it, without links and `..`; it is made if need be.
+/// A directory without links and `..`, as rules see it; created if necessary.
 fn real(directory: PathBuf) -> PathBuf {
     let made = create_private_dir(&directory).and_then(|()| directory.canonicalize());
     made.unwrap_or(directory)
@@ -319,7 +322,7 @@ fn policy(settings: &Settings) -> executor::Policy {
 
 fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limits::Limits {
     limits::Limits {
-        // Whoever asks knows.
+        // The caller fills this in.
         hooked: limits::Hooked::default(),
         pauses: asking == Asking::Person,
         calls_wait: settings.streaming_execution == Some(false),

@@ -1,4 +1,4 @@
-//! The command line: arguments in, something launched, an exit code out.
+//! The command line: reads arguments, starts something, returns an exit code.
 //!
 //! Exit codes: 0 done, 1 the run failed, 2 wrong usage or unreadable configuration, 130 interrupted.
 
@@ -27,7 +27,7 @@ use crate::process::running;
 use crate::process::stderr::say;
 use crate::text::without_controls;
 
-/// What went wrong before anything ran, with what to do about it.
+/// What went wrong before anything ran, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[error("{problem}")]
 pub struct UsageError {
@@ -59,7 +59,7 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             let code = error.exit_code();
-            // Nobody reads the help: the reader is gone.
+            // The reader of the help is gone.
             let _ = error.print();
             return ExitCode::from(u8::try_from(code).unwrap_or(2));
         }
@@ -83,13 +83,13 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The program's memory and environment hold keys: no dump of them is written, and no command that it runs can look into
+/// The program's memory and environment hold keys, so no core dump is written, and no command that it runs can read
 /// them through `/proc`.
 fn keep_memory_private() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-        // Where the kernel does not let us, nothing is worse than before.
+        // If the kernel refuses, nothing is worse than before.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }
@@ -99,7 +99,7 @@ fn run(args: &Args) -> Result<u8, UsageError> {
         debug::log_to_file()?;
     }
     match &args.command {
-        Some(Subcommand::Tools { json }) => tools::run(args, *json),
+        Some(Subcommand::Tools { json, all }) => tools::run(args, listing(*json, *all)),
         Some(Subcommand::Hooks { command }) => hooks::run(args, command),
         Some(Subcommand::Doctor { json }) => doctor::run(args, *json),
         Some(Subcommand::Completions { shell }) => {
@@ -114,7 +114,15 @@ fn run(args: &Args) -> Result<u8, UsageError> {
     }
 }
 
-/// Prints a line of a subcommand's output. False once nobody reads it any more.
+fn listing(json: bool, all: bool) -> tools::Listing {
+    match (json, all) {
+        (false, _) => tools::Listing::Table,
+        (true, false) => tools::Listing::Sent,
+        (true, true) => tools::Listing::All,
+    }
+}
+
+/// Prints a line of a subcommand's output. Returns false once the reader is gone.
 fn print_line(text: &str) -> bool {
     let mut stdout = io::stdout();
     writeln!(stdout, "{}", without_controls(text))

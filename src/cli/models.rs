@@ -1,4 +1,4 @@
-//! The models that are known without asking a server: those that the settings name, and the provider's usual one.
+//! The models known without asking a server: those in the settings, and the provider's default.
 
 use super::args::Args;
 use super::project::{Audience, Project, TrustAnswer};
@@ -6,7 +6,7 @@ use crate::app::job::ModelRow;
 use crate::provider::models::context_window;
 use crate::provider::wires::Wire;
 
-/// Reads the settings anew: they may have changed since the program started.
+/// Reads the settings again: they may have changed since the program started.
 pub fn known(args: &Args, provider: &str) -> Vec<ModelRow> {
     let mut rows: Vec<ModelRow> = Vec::new();
     let settings = Project::look(args, Audience::Person, &TrustAnswer::default())

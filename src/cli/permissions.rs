@@ -37,15 +37,15 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
                     UsageError::new(format!("the input is not valid JSON: {error}"))
                 })?;
             let tool = tool.as_deref().unwrap_or_default();
-            let (registry, _) = Project::registry(&project.extensions(args).0.now());
-            let known = registry
-                .find(tool)
+            let offered = project.tools(args).snapshot();
+            let known = offered
+                .find_or_deferred(tool)
                 .map(|tool| (tool.spec().level, tool.facts(&input).read_only));
             let (level, read_only) = known.unwrap_or((crate::protocol::Level::Confirm, false));
             let asked = Asked {
                 tool,
                 input: &input,
-                touches: registry.touches(tool, &input),
+                touches: Registry::built_in().touches(tool, &input),
                 level,
                 read_only,
             };
@@ -78,7 +78,7 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
 }
 
 fn each_line(answer: impl Fn(&[u8]) -> String) -> Result<u8, UsageError> {
-    // Every line has its answer, also one that is blank or no text, so that callers can pair them by position.
+    // Every line gets an answer, even if it is blank or not text, so that callers can match them by position.
     for line in io::stdin().lock().split(b'\n') {
         let line = line.map_err(|error| UsageError::new(format!("can't read stdin: {error}")))?;
         if !print_line(&answer(&line)) {

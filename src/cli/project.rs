@@ -1,4 +1,4 @@
-//! Where the program runs, and what the settings and flags say there.
+//! The working directory, and what settings and flags say there.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::executor::Places;
 use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store, names};
 use crate::process::Programs;
-use crate::protocol::{Extensions, Mode, SessionId};
+use crate::protocol::{Mode, SessionId};
+use crate::provider::models::context_window;
 use crate::settings::extensions::{Catalogue, Sources};
 use crate::settings::files::{Files, Owner};
 use crate::settings::memory::Standing;
@@ -20,31 +21,32 @@ use crate::settings::trust::{Memory, Review, State};
 use crate::settings::{Settings, Trust};
 use crate::tools::DescribeCx;
 use crate::tools::custom;
+use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::read_only;
 
-/// The workspace, its settings, and how far it is trusted.
+/// The workspace, its settings, and whether it is trusted.
 pub struct Project {
     pub dirs: Dirs,
     pub workspace: PathBuf,
     pub settings: Settings,
     /// The settings files as they were read.
     pub files: Files,
-    /// What the project wants.
+    /// What the project's settings ask for.
     pub review: Review,
-    /// Whether it gets that.
+    /// Whether they get it.
     pub trusted: bool,
 }
 
-/// Whether a person is there who was, or can be, asked about trust.
+/// Whether a person can be asked about trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     Person,
-    /// Then only `--trust` counts.
+    /// Only `--trust` can trust the project.
     Nobody,
 }
 
-/// What the person has said about trust in this run, by the mark of what they were shown.
+/// The person's decision about trust in this run, by the mark of what they were shown.
 #[derive(Debug, Clone, Default)]
 pub struct TrustAnswer {
     pub yes: Option<String>,
@@ -102,7 +104,7 @@ impl Project {
         Ok(project)
     }
 
-    /// A file that a flag names has to be one.
+    /// A settings file named by a flag must be valid.
     pub fn check_named(&self) -> Result<(), UsageError> {
         let mut named = self.files.layers.iter();
         let named = named.find(|layer| layer.owner == Owner::Named);
@@ -119,13 +121,12 @@ impl Project {
         }
     }
 
-    /// Whether the person has to be asked before anything of the project counts.
+    /// Whether the person has to be asked before the project's settings apply.
     pub fn must_ask(&self, said: &TrustAnswer) -> bool {
         !self.trusted && self.review.state != State::Nothing && said.no != Some(self.review.mark())
     }
 
-    /// Whether the person has vouched for the project. The settings of one that needs no trust apply, but nobody was
-    /// asked.
+    /// Whether the person trusted the project. Settings that need no trust apply anyway, without asking.
     pub fn standing(&self, args: &Args) -> Standing {
         let said_yes = self.trusted && self.review.state != State::Nothing;
         if args.trust || said_yes {
@@ -135,7 +136,7 @@ impl Project {
         }
     }
 
-    /// What a person should know about the settings and the project, the worst first.
+    /// What a person should know about the settings and the project, the most important first.
     pub fn notices(&self) -> Vec<String> {
         let errors = self.settings.errors.iter().map(|error| {
             format!("{error}; fix or move the file: until then, everything it might forbid asks")
@@ -161,10 +162,10 @@ impl Project {
         Ok(())
     }
 
-    /// Lets the model read what was too long to be shown to it.
+    /// Lets the model read results that were too long for it.
     pub fn allow_reading(&mut self, directory: &Path) -> Result<(), UsageError> {
         let Some(rule) = names::reading_below(directory) else {
-            // A place that cannot be made has no results to read.
+            // If the directory can't be created, there are no results to read.
             return Ok(());
         };
         let added = self
@@ -198,14 +199,6 @@ impl Project {
         Some(runner)
     }
 
-    pub fn describe(&self, args: &Args) -> DescribeCx {
-        DescribeCx {
-            workspace: self.workspace.clone(),
-            model: args.model.clone().unwrap_or_default(),
-            extensions: self.extensions(args).0.now(),
-        }
-    }
-
     /// What files add, and what is wrong with them.
     pub fn extensions(&self, args: &Args) -> (Catalogue, Vec<String>) {
         let commands = Commands::default();
@@ -229,23 +222,45 @@ impl Project {
             .unwrap_or_default()
     }
 
+    /// The tools that this run offers.
+    pub fn tools(&self, args: &Args) -> Tools {
+        let (catalogue, _) = self.extensions(args);
+        let (registry, _) = Self::registry(&catalogue);
+        Tools::new(registry, self.offer(args, &catalogue))
+    }
+
     /// All tools, and what is wrong with those of files.
-    pub fn registry(extensions: &Extensions) -> (Registry, Vec<String>) {
+    pub fn registry(catalogue: &Catalogue) -> (Registry, Vec<String>) {
         let mut registry = Registry::built_in();
-        let problems = custom::replace(&mut registry, &extensions.tools);
+        let problems = custom::replace(&mut registry, &catalogue.now().tools);
         (registry, problems)
     }
 
     /// What decides which tools are offered.
-    pub fn offer(&self, args: &Args, about: DescribeCx) -> Offer {
+    pub fn offer(&self, args: &Args, catalogue: &Catalogue) -> Offer {
+        let model = args.model.as_ref().or(self.settings.model.as_ref());
+        let model = model.cloned().unwrap_or_default();
         Offer {
             simple: args.simple,
             rules: self.settings.rules.clone(),
-            about,
+            window: self.window(&model),
+            about: DescribeCx {
+                workspace: self.workspace.clone(),
+                model,
+                extensions: catalogue.now(),
+                deferral: self.settings.tool_search.unwrap_or_default(),
+            },
         }
     }
 
-    /// The programs of the machine, none of which is in the workspace.
+    /// The context window of a model, in tokens, where it is known.
+    pub fn window(&self, model: &str) -> Option<u64> {
+        self.settings
+            .context_window
+            .or_else(|| context_window(model))
+    }
+
+    /// The programs of the machine; none of them is inside the workspace.
     pub fn programs(&self, args: &Args) -> Arc<Programs> {
         let Places {
             workspace,
@@ -273,7 +288,7 @@ impl Project {
             additional: &additional,
         };
         let mut protected_files = scripts::named(&self.settings.hooks, around);
-        // A settings file may be anywhere: named by a flag, or behind a link.
+        // A settings file can be anywhere: named by a flag, or behind a link.
         let settings = self.files.layers.iter().map(|layer| resolve(&layer.path));
         protected_files.extend(settings);
         Places {

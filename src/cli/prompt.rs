@@ -1,4 +1,4 @@
-//! The prompt of `-p`: what the arguments say, followed by what is piped in.
+//! The prompt of `-p`: the argument, followed by piped input.
 
 use std::io::{self, IsTerminal, Read};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -10,9 +10,9 @@ use super::args::Args;
 use crate::process::stderr::say;
 use crate::settings::Settings;
 
-/// How many megabytes may be piped in, unless the settings say otherwise: no model takes in more.
+/// How many megabytes of piped input are read, unless the settings say otherwise: no model accepts more.
 const MAX_INPUT_MB: u32 = 10;
-/// Who pipes something in and waits longer than this wants to know what for.
+/// After this time the program says that it waits for input.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub fn read(args: &Args, settings: &Settings) -> Result<String, UsageError> {
@@ -42,11 +42,11 @@ pub fn read(args: &Args, settings: &Settings) -> Result<String, UsageError> {
     Ok(prompt)
 }
 
-/// Says what is waited for, if that takes long: a pipe that nobody closes looks like a program that hangs. Nothing is said
-/// once the returned end is dropped.
+/// Says that the program waits for input, if that takes long: a pipe that is never closed looks like a hang. Dropping
+/// the sender cancels the message.
 fn say_when_waiting() -> mpsc::Sender<()> {
     let (reading, over) = mpsc::channel();
-    // Without a thread it is only not said.
+    // Without a thread there is just no message.
     let _ = Builder::new().spawn(move || {
         if over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
             say("note: waiting for the end of standard input …; without any, add `< /dev/null`");
@@ -62,7 +62,7 @@ fn piped(most: u32) -> Result<String, UsageError> {
     }
     let most_bytes = u64::from(most) << 20;
     let mut bytes = Vec::new();
-    // One more than may come: what never ends is not waited for.
+    // One byte more than allowed, so that endless input is not read to its end.
     let waiting = say_when_waiting();
     let read = stdin.take(most_bytes + 1).read_to_end(&mut bytes);
     drop(waiting);

@@ -1,5 +1,5 @@
-//! Settings files that change while the program runs: stricter rules apply at once, what is wider only if it is the
-//! person's own or they have trusted it.
+//! Settings files that change while the program runs: stricter rules apply at once; wider ones only if they are the
+//! person's own, or the person trusts them.
 
 use super::args::Args;
 use super::project::Project;
@@ -25,7 +25,7 @@ pub fn live(args: &Args, project: &Project) -> Live {
     Live::new(project.files.clone(), Box::new(load))
 }
 
-/// Says whether the project is trusted with what it says at that moment.
+/// Returns whether the project is trusted with its settings at that moment.
 pub fn trusts(args: &Args, project: &Project) -> Trusts {
     let (always, at_first) = (args.trust, project.trusted);
     let (workspace, files) = (project.workspace.clone(), project.files.clone());
@@ -34,7 +34,7 @@ pub fn trusts(args: &Args, project: &Project) -> Trusts {
     let mark = project.review.mark();
     Box::new(move || {
         let now = || Review::look(&workspace, &files.again(), &store.saved(), &memory);
-        // What the person said yes to in this run may be remembered nowhere.
+        // A decision of this run may not have been saved.
         let still = |review: Review| review.is_trusted() || review.mark() == mark;
         always || (at_first && still(now()))
     })
@@ -49,7 +49,7 @@ struct Reader {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trusted {
-    /// What it said when the program started, and what they trust it with since.
+    /// Its settings at the start, and those that the person trusted since.
     WhatItWas,
     Not,
 }
@@ -86,10 +86,10 @@ impl Reader {
             }
         }
         tighten(&mut new, &files, trust);
-        // What flags and the session have said stays.
+        // Rules from flags and the session stay.
         let stays = |rule: &&Rule| !is_of_file(&files, rule);
         new.allow.extend(rules.allow.iter().filter(stays).cloned());
-        // So does what a project that is not trusted has forbidden: to take that back is to allow it.
+        // So do deny rules of an untrusted project: removing them would allow something.
         let forbids = |rule: &Rule| {
             let says_so = !matches!(rule.source, Source::Broken(_));
             let gone = is_of_missing(&files, rule);
@@ -112,7 +112,7 @@ impl Reader {
     }
 }
 
-/// The files as they are now; one with mistakes keeps beside them what it said before it had any.
+/// The current files. A file with errors keeps its last valid version.
 fn with_better(before: &Files, now: Files, notices: &mut Vec<String>) -> Files {
     let mut files = now;
     for (old, new) in before.layers.iter().zip(&mut files.layers) {
@@ -141,7 +141,7 @@ fn errors(layer: &Layer) -> Vec<SettingsError> {
     Settings::merge(&alone, Trust::Full).errors
 }
 
-/// The files as they were before they had mistakes.
+/// The last valid versions of the files.
 fn usable(files: &Files) -> Files {
     let mut files = files.clone();
     for layer in &mut files.layers {
@@ -152,8 +152,8 @@ fn usable(files: &Files) -> Files {
     files
 }
 
-/// A file that has become broken says what it said before, but where it is stricter now, that counts: the mistake may be
-/// in a rule that was just written to forbid something.
+/// A file that became invalid keeps its last valid version, but stricter rules in the new one apply, because the error
+/// may be in a rule that was just added to deny something.
 fn tighten(rules: &mut Rules, files: &Files, trust: Trust<'_>) {
     let broken = files.layers.iter().filter(|layer| layer.better.is_some());
     let broken = Files {
@@ -172,7 +172,7 @@ fn tighten(rules: &mut Rules, files: &Files, trust: Trust<'_>) {
     }
 }
 
-/// Notices about files that are gone and had deny or ask rules: they may just be about to be rewritten.
+/// Notices about files that are gone and had deny or ask rules: they may be about to be rewritten.
 fn gone(before: &Files, now: &Files, rules: &Rules) -> Vec<String> {
     let pairs = before.layers.iter().zip(&now.layers);
     let gone = pairs.filter(|(old, new)| {
@@ -204,7 +204,7 @@ fn is_of_project(files: &Files, rule: &Rule) -> bool {
     layers.any(|layer| layer.owner.is_project() && is_of(layer, rule))
 }
 
-/// Whether a rule is of this file, or there because the file is broken.
+/// Whether a rule comes from this file, or exists because the file is broken.
 fn is_of(layer: &Layer, rule: &Rule) -> bool {
     rule.source.path() == Some(&layer.path)
 }
@@ -258,7 +258,7 @@ mod tests {
         fn put(&self, name: &str, text: &str) {
             let path = self.path(name);
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-            // Another file every time: a clock may be slower than a test.
+            // A new file every time, because the clock may be too coarse for a test.
             let new = path.with_extension("new");
             std::fs::write(&new, text).expect("written");
             std::fs::rename(&new, path).expect("renamed");
@@ -275,7 +275,7 @@ mod tests {
             }
         }
 
-        /// The rules after a change: deny, ask and allow; and how many notices there are.
+        /// The rules after a change: deny, ask and allow; and the number of notices.
         fn load(&mut self) -> ([String; 3], usize) {
             let now = self.files.again();
             let reloaded = self.reader().load(&self.files, now, &self.rules);
@@ -336,7 +336,7 @@ mod tests {
             assert_eq!((rules, notices), (broken.clone(), 1), "{trusted:?}");
             assert!(!desk.files.changed());
             assert_eq!(desk.load(), (broken.clone(), 0));
-            // Another file changes: this one is still broken.
+            // Another file changes, and this one is still broken.
             desk.put("config/settings.json", "{ }");
             assert_eq!(desk.load(), (broken, 0));
             desk.put("work/.agent-tui/settings.json", AFTER);
@@ -382,7 +382,7 @@ mod tests {
             assert_eq!(desk.load(), (rules.clone(), 1), "{trusted:?}");
             assert_eq!(desk.load(), (rules, 0), "{trusted:?}");
         }
-        // To move a broken one away fixes it.
+        // Moving a broken file away fixes it.
         let mut desk = Desk::new(Trusted::Not, "{");
         std::fs::remove_file(desk.path("work/.agent-tui/settings.json")).expect("removed");
         assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
@@ -455,7 +455,7 @@ mod tests {
         }
         desk.rules = Settings::merge(&desk.files, Trust::OnlyTightens { own: &[] }).rules;
         assert_eq!(desk.rules.deny.len(), 1);
-        // A project that is not trusted cannot take this back; the person can.
+        // A project that is not trusted cannot revoke this; the person can.
         desk.put("named.json", "{}");
         assert_eq!(desk.load(), (is("", "", ""), 0));
     }

@@ -1,4 +1,4 @@
-//! `agent-tui` without a subcommand: the screen, and the agent that is set up behind it.
+//! `agent-tui` without a subcommand: the screen and its agent.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
         answers: answers(args),
     };
     let exit = screen.block_on(runtime::run(launch));
-    // A tool that does not listen must not keep the program alive.
+    // A tool that ignores cancellation must not keep the program alive.
     engine.shutdown_background();
     screen.shutdown_background();
     match exit {
@@ -65,8 +65,8 @@ fn theme(args: &Args, project: &Project) -> Option<ThemeWish> {
     })
 }
 
-/// Sets an agent up as the arguments say, but for what is to be opened instead. It lives on the engine: what it does
-/// must not hold the screen up.
+/// Sets up an agent according to the arguments, except for what is to be opened instead. It runs on the engine, so that
+/// it can't block the screen.
 fn launcher(args: &Args, project: Project, engine: Handle) -> Launcher {
     let args = Arc::new(args.clone());
     let first = Mutex::new(Some(project));
@@ -112,7 +112,7 @@ fn launcher(args: &Args, project: Project, engine: Handle) -> Launcher {
     })
 }
 
-/// Keeps what the person said about the project; returns what they should know about that.
+/// Saves the person's decision about the project; returns what they should know about that.
 async fn hear_trust(said: &Mutex<TrustAnswer>, review: Review, yes: bool) -> Option<String> {
     {
         let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
@@ -146,7 +146,7 @@ fn refused(error: UsageError) -> Obstacle {
 
 fn opened(args: &Args, opening: Option<Opening>) -> Args {
     let mut args = args.clone();
-    // Which one is chosen on the screen.
+    // The person chooses on the screen.
     args.resume = args.resume.filter(Option::is_some);
     let Some(Opening {
         session,
@@ -160,7 +160,7 @@ fn opened(args: &Args, opening: Option<Opening>) -> Args {
         OpeningSession::Id(id) => Some(Some((id, false))),
         OpeningSession::Fork(id) => Some(Some((id, true))),
         OpeningSession::New => Some(None),
-        // None was open yet: the one that the arguments say.
+        // None was open yet: use the one from the arguments.
         OpeningSession::Same => None,
     };
     if let Some(id) = id {

@@ -1,4 +1,4 @@
-//! Which session a run belongs to: a new one, the last one, or the one that was asked for.
+//! Which session a run belongs to: a new one, the last one, or the one that was requested.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,15 @@ use crate::tools::files::{Checkpoints, atomic};
 pub struct Session {
     pub id: SessionId,
     pub log: Writer,
-    /// It has been there before.
+    /// It existed before.
     pub resumed: bool,
-    /// The last conversation that was started in it.
+    /// The last agent that was started in it.
     pub last_agent: AgentId,
-    /// What it has been so far.
+    /// Its messages so far.
     pub history: History,
-    /// All that was told of it; only for a person, who sees it again.
+    /// All earlier events, only for a screen that shows them again.
     pub past: Vec<Told>,
-    /// Where the shell was when the session was left.
+    /// The shell's directory when the session was left.
     pub cwd: Option<PathBuf>,
     /// What a person should know about it.
     pub notices: Vec<String>,
@@ -59,7 +59,7 @@ pub fn open(args: &Args, project: &Project, asking: Asking) -> Result<Session, U
     Ok(resumed(id, log, contents, project, asking))
 }
 
-/// A new session; one that cannot be saved goes on in memory.
+/// A new session; if it can't be saved, it stays in memory.
 fn create(store: &Store, project: &Project) -> Session {
     let (id, log, notices) = match store.create(&project.workspace, None) {
         Ok((id, log)) => (id, log, Vec::new()),
@@ -108,7 +108,7 @@ fn resumed(
             told: Vec::new(),
         },
     };
-    // A call that was cut off while it wrote a file may have left a half-written one beside it.
+    // A call that was interrupted while writing may have left a temporary file.
     for directory in changes.into_values().flatten() {
         atomic::sweep(&directory);
     }
@@ -140,7 +140,7 @@ fn resumed(
     }
 }
 
-/// The directories in which calls that came to no result have changed files.
+/// The directories in which calls without a result have changed files.
 fn changes(lines: &[Line]) -> HashMap<CallRef, Vec<PathBuf>> {
     let mut changes: HashMap<CallRef, Vec<PathBuf>> = HashMap::new();
     for line in lines {

@@ -113,7 +113,7 @@ impl Context {
     /// What would be decided about a call; `None` if there is no such tool.
     pub async fn judge(&self, tool: &str, input: &Value) -> Option<Verdict> {
         let offered = self.tools.snapshot();
-        let found = offered.find(tool)?;
+        let found = offered.find_or_deferred(tool)?;
         let asked = Asked {
             tool,
             input,

@@ -175,7 +175,7 @@ impl CallRun {
                 heard: &heard,
                 insists: true,
             };
-            let permit = self.permission_to_go_on(&case, error).await?;
+            let permit = self.permission_to_continue(&case, error).await?;
             output = self.work(call, tool.as_ref(), permit, &cx).await;
         }
         self.hear_hooks_afterwards(call, tool.as_ref(), &output, told)
@@ -232,11 +232,7 @@ impl CallRun {
         let violations = tool.violations(&call.input);
         if !violations.is_empty() {
             let text = violation_text(call, &violations);
-            return Err(refused(
-                call,
-                text,
-                "the model called it with a wrong input",
-            ));
+            return Err(refused(call, text, "the model sent invalid input"));
         }
         let validated = self
             .unless_cancelled(call, tool.validate(&call.input, cx))
@@ -266,6 +262,9 @@ impl CallRun {
 
     fn find(&self, call: &ToolCall) -> Result<Arc<dyn AnyTool>, Failure> {
         self.offered.find(&call.name).cloned().ok_or_else(|| {
+            if let Some(text) = self.offered.how_to_load(&call.name) {
+                return refused(call, text, "the model has to load this tool first");
+            }
             let near = self
                 .offered
                 .nearest(&call.name)
@@ -308,6 +307,7 @@ impl CallRun {
             starter: self.context.starter.clone(),
             inner: self.inner(call),
             extensions: self.context.shared.extensions(),
+            deferred: self.offered.deferred().clone(),
             off_limits: off_limits(&self.context),
             ledger: self.context.ledger.clone(),
             env: self.context.shared.env.clone(),

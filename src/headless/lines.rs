@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    Block, CallEvent, CallOutcome, Ending, Extensions, Message, Mode, Phase, TurnEvent,
+    Block, CallEvent, CallOutcome, Ending, Extensions, Message, Mode, Phase, ToolState, TurnEvent,
     TurnSummary, Usage, WireId,
 };
 
 pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
-    let tools: Vec<&str> = opened.tools.iter().map(|tool| &*tool.name).collect();
+    let tools = opened.tools.iter();
+    let offered = tools.filter(|tool| tool.state == ToolState::Offered);
+    let tools: Vec<&str> = offered.map(|tool| &*tool.name).collect();
     let Extensions {
         agents,
         skills,
@@ -88,7 +90,7 @@ pub fn turn(event: &TurnEvent, parent: Option<&WireId>, session: &str) -> Option
         | TurnEvent::Text(_)
         | TurnEvent::Thinking(_)
         | TurnEvent::Paused { .. }
-        | TurnEvent::GoneOn
+        | TurnEvent::Continued
         | TurnEvent::Finished(_) => return None,
     };
     of_parent(&mut line, parent);

@@ -106,7 +106,9 @@ enum Arrival {
 /// The next event, once there is room to print it. Cancel-safe.
 async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Told>) -> Arrival {
     let Output {
-        lines, deserted, ..
+        lines,
+        is_disconnected,
+        ..
     } = output;
     let event = async {
         if !output::has_room(lines.as_ref()).await {
@@ -119,7 +121,7 @@ async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Told>) -> A
     };
     tokio::select! {
         biased;
-        Ok(()) = deserted => Arrival::NobodyReads,
+        Ok(()) = is_disconnected => Arrival::NobodyReads,
         arrival = event => arrival,
     }
 }

@@ -16,14 +16,14 @@ pub struct Output {
     pub lines: Option<mpsc::Sender<String>>,
     writer: Option<JoinHandle<io::Result<()>>>,
     /// Comes when the reader has gone.
-    pub deserted: oneshot::Receiver<()>,
+    pub is_disconnected: oneshot::Receiver<()>,
 }
 
 impl Output {
     pub fn start() -> io::Result<Self> {
         let (lines, queue) = mpsc::channel(LINES);
         let writer = Builder::new().spawn(move || write(queue))?;
-        let (gone, deserted) = oneshot::channel();
+        let (gone, is_disconnected) = oneshot::channel();
         Builder::new().spawn(move || {
             wait_for_the_end_of_the_reader();
             let _ = gone.send(());
@@ -31,7 +31,7 @@ impl Output {
         Ok(Self {
             lines: Some(lines),
             writer: Some(writer),
-            deserted,
+            is_disconnected,
         })
     }
 

@@ -1,6 +1,6 @@
-//! Everything that a key can ask for. Performing it is the application's part.
+//! Everything that a key can trigger. `app` performs it.
 
-/// One line for each action: how a file names it, what the footer says, what the help says.
+/// One line per action: its name in a file, its words in the footer, its words in the help.
 macro_rules! actions {
     ($($action:ident: $name:literal, $short:literal, $sentence:literal;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,6 +90,8 @@ actions! {
     AllDirectories: "all-directories", "all directories", "Sessions of all directories, or of this one";
 
     Mark: "mark", "mark", "Mark or unmark this one";
+    NextQuestion: "next-question", "next question", "Next question, or the overview of your answers";
+    PreviousQuestion: "previous-question", "previous question", "Question before this one";
     Dismiss: "dismiss", "let it decide", "Skip the question; the call continues without an answer";
 
     NextTurn: "next-turn", "later turn", "Calls of the next turn";

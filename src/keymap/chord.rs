@@ -1,8 +1,8 @@
 //! Keys: what terminals report, how people write them, how the screen shows them.
 //!
-//! Terminals report one key in several ways, and most cannot tell some keys apart (`Ctrl+M` is Enter). A [`Key`] is in
-//! normal form, so that a binding means the same in every terminal: a capital stands for itself where it is typed, and
-//! is a small letter with Shift where Ctrl, Alt or Super is held.
+//! Terminals report one key in several ways, and most cannot distinguish some keys (`Ctrl+M` is Enter). A [`Key`] is
+//! normalised, so that a binding means the same in every terminal: a capital letter is itself if it is typed, and a
+//! small letter with Shift if Ctrl, Alt or Super is held.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,21 +11,21 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::text::{cut, nearest};
 
-/// One key with what is held down.
+/// One key with its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     code: KeyCode,
     modifiers: KeyModifiers,
 }
 
-/// A key, or two after each other.
+/// One key, or two in sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Chord {
     pub first: Key,
     pub second: Option<Key>,
 }
 
-/// Why a text names no key.
+/// Why a text does not name a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
     pub what: String,
@@ -39,7 +39,7 @@ const MODIFIERS: [(KeyModifiers, &str, &[&str]); 4] = [
     (KeyModifiers::SUPER, "Super", &["cmd", "win"]),
 ];
 
-/// Each key with the name it is shown by, and other names it may be written with.
+/// Each key with its displayed name, and other names it may be written with.
 const NAMED: [(KeyCode, &str, &[&str]); 17] = [
     (KeyCode::Enter, "Enter", &["return"]),
     (KeyCode::Esc, "Esc", &["escape"]),
@@ -79,7 +79,7 @@ impl Key {
         }
     }
 
-    /// Whether pressing it writes a character.
+    /// Whether pressing it types a character.
     pub fn is_text(self) -> bool {
         matches!(self.code, KeyCode::Char(_)) && self.modifiers.is_empty()
     }
@@ -95,7 +95,7 @@ impl Key {
         if character != small {
             modifiers |= KeyModifiers::SHIFT;
         }
-        // Which sign lies above another depends on the keyboard; the sign alone counts.
+        // Which sign is on a shifted key depends on the keyboard, so Shift is ignored for signs.
         if small == capital {
             modifiers -= KeyModifiers::SHIFT;
         }
@@ -119,7 +119,8 @@ impl Key {
     }
 }
 
-/// What Ctrl makes of a character in a terminal that sends the bytes of a typewriter. `Ctrl+J` stays itself: a newline.
+/// The key that a terminal without a keyboard protocol sends for Ctrl and a character. `Ctrl+J` stays itself: a
+/// newline.
 const fn control(character: char) -> Option<KeyCode> {
     match character {
         'm' => Some(KeyCode::Enter),
@@ -154,7 +155,7 @@ impl Chord {
         }
     }
 
-    /// Whether one of them could never be completed beside the other.
+    /// Whether one of the two would make the other unreachable.
     pub fn clashes(self, other: Self) -> bool {
         self.first == other.first
             && (self.second == other.second || self.second.is_none() || other.second.is_none())
@@ -221,7 +222,7 @@ impl FromStr for Key {
     type Err = Unreadable;
 
     fn from_str(text: &str) -> Result<Self, Unreadable> {
-        // The last sign can be a plus itself: `ctrl++`.
+        // The last sign can itself be a plus: `ctrl++`.
         let split = text.strip_suffix('+').map_or_else(
             || text.rfind('+'),
             |rest| rest.rfind('+').filter(|at| at + 1 == rest.len()),
@@ -233,7 +234,7 @@ impl FromStr for Key {
                 modifier(word).ok_or_else(|| unknown(word, "a modifier (ctrl, alt, shift)"))?;
         }
         let code = code(name).ok_or_else(|| unknown(name, "a key"))?;
-        // Beside Ctrl and Alt the case of a letter says nothing; only `shift` does.
+        // With Ctrl and Alt the case of a letter is ignored; only `shift` matters.
         let code = match code {
             KeyCode::Char(character) if !modifiers.is_empty() => {
                 KeyCode::Char(only(character.to_lowercase()).unwrap_or(character))

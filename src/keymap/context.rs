@@ -1,4 +1,4 @@
-//! Where a key can be pressed. Which contexts hold at a moment is for the application to say.
+//! Where a key can be pressed. The application decides which contexts are active.
 
 macro_rules! contexts {
     ($($(#[$doc:meta])* $context:ident: $name:literal, $title:literal;)*) => {
@@ -27,25 +27,25 @@ macro_rules! contexts {
 contexts! {
     /// The input has the focus.
     Composer: "composer", "Writing";
-    /// It has the focus and is empty: letters can mean something.
+    /// The input has the focus and is empty, so letters can be bound.
     ComposerEmpty: "composer-empty", "In an empty input";
     Completion: "completion", "Completing a word";
     HistorySearch: "history-search", "Searching the history";
     /// A turn runs.
     Working: "working", "While the model works";
-    /// The input has the focus, and the conversation stands where scrolling was left.
+    /// The input has the focus, and the conversation is scrolled up.
     Scrolled: "scrolled", "Away from the end";
-    /// A request failed, and a countdown runs until it is sent again.
+    /// A request failed and waits for its retry.
     Retry: "retry", "Before a retry";
     Global: "global", "Everywhere";
     /// The conversation has the focus.
     Scroll: "scroll", "In the conversation";
-    /// The word to search for is being typed.
+    /// The search query is being typed.
     Search: "search", "Typing a search";
     Select: "select", "Selecting text";
     /// The list of tool calls has the focus.
     Panel: "panel", "In the tool panel";
-    /// One call is open.
+    /// The detail view of a call.
     Detail: "detail", "In a call's details";
     Permission: "permission", "Permission question";
     Hunks: "hunks", "Picking changes";
@@ -56,12 +56,12 @@ contexts! {
     Question: "question", "Question from a tool";
     /// A tool asks, and has answers to choose from.
     Choice: "choice", "Choosing an answer";
-    /// The answer is written instead.
+    /// An answer is being written.
     ChoiceText: "choice-text", "Writing an answer";
-    /// Whether the project is trusted.
+    /// The question whether to trust the project.
     Trust: "trust", "Trust question";
     Picker: "picker", "Picking from a list";
-    /// A page that is read.
+    /// A page to read.
     Pager: "pager", "Reading a page";
     Help: "help", "In this help";
 }
@@ -72,6 +72,14 @@ impl Context {
             .iter()
             .copied()
             .find(|context| context.name() == name)
+    }
+
+    /// Whether something is asked here, with a short help of its own.
+    pub const fn is_question(self) -> bool {
+        matches!(
+            self,
+            Self::Permission | Self::Hunks | Self::Choice | Self::Trust
+        )
     }
 
     /// Whether letters are typed here. Binding one would make it impossible to type.
@@ -86,7 +94,7 @@ impl Context {
             | Self::ChoiceText
             | Self::Picker
             | Self::Help
-            // These hold around the input, too.
+            // These are active around the input, too.
             | Self::Scrolled
             | Self::Working
             | Self::Global => true,

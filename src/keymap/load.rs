@@ -1,4 +1,4 @@
-//! From a keymap's TOML to bindings. A line that is wrong is reported and left out.
+//! From a keymap's TOML to bindings. A wrong line is reported and skipped.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::text::{cut, nearest};
 
 const BUILTIN: &str = include_str!("../../assets/keymap.toml");
 
-/// What a file writes for no action.
+/// How a file removes a binding.
 const NONE: &str = "none";
 
 pub(super) fn builtin() -> Keymap {
@@ -28,7 +28,7 @@ pub(super) fn builtin() -> Keymap {
 pub(super) fn lay_over(keymap: &mut Keymap, toml: &str, file: &Path) -> Vec<Problem> {
     let (groups, problems) = read(toml, file, keymap);
     for (context, bindings) in groups {
-        // Each goes before the others of its action; from the last to the first, they keep their order.
+        // Each binding goes before the others of its action; going from last to first keeps their order.
         for binding in bindings.into_iter().rev() {
             keymap.put(context, binding);
         }
@@ -37,7 +37,7 @@ pub(super) fn lay_over(keymap: &mut Keymap, toml: &str, file: &Path) -> Vec<Prob
 }
 
 impl Keymap {
-    /// What it clashes with goes. It comes before the other keys of its action, because it is the one to show.
+    /// Removes what it clashes with. It comes before the other keys of its action, because it is the one to show.
     fn put(&mut self, context: Context, binding: Binding) {
         let bindings = &mut self.bindings[context as usize];
         bindings.retain(|old| !old.chord.clashes(binding.chord));

@@ -1,8 +1,7 @@
 //! Which key means what: keys go in, an [`Action`] comes out.
 //!
-//! The built-in keys are `assets/keymap.toml`; a person's own file is laid over them. Footer and help read the same map that
-//! [`Keymap::resolve`] reads, so what they promise holds. Doing what an action says is left to the application, and so is
-//! reading files.
+//! The built-in keys are in `assets/keymap.toml`; a person's own file overrides them. Footer and help read the same map
+//! as [`Keymap::resolve`], so they are always right. The application performs actions and reads files.
 
 mod action;
 mod chord;
@@ -32,7 +31,7 @@ pub struct Keymap {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Binding {
     chord: Chord,
-    /// `None` takes the key away from the contexts around this one, too.
+    /// `None` also removes the key from the outer contexts.
     action: Option<Action>,
 }
 
@@ -42,9 +41,9 @@ pub enum Resolved {
     Action(Action),
     /// The first of two keys; the next one decides.
     Prefix,
-    /// Nothing to the map: the field that has the focus may have it.
+    /// Not bound: the focused text field may use it.
     Unbound,
-    /// A key let go, or one that is only held: nothing to anyone.
+    /// A released key, or a modifier alone.
     Ignored,
 }
 
@@ -53,15 +52,15 @@ impl Keymap {
         load::builtin()
     }
 
-    /// The built-in keys with a person's own laid over them. What is wrong in the file is left out and reported.
+    /// The built-in keys with a person's own over them. Errors in the file are skipped and reported.
     pub fn with_user(toml: &str, file: &Path) -> (Self, Vec<Problem>) {
         let mut keymap = Self::builtin();
         let problems = load::lay_over(&mut keymap, toml, file);
         (keymap, problems)
     }
 
-    /// The meaning of a key, for the contexts that hold, innermost first. `pending` carries the first key of two from one
-    /// call to the next; a key that does not complete them counts by itself.
+    /// The meaning of a key in the active contexts, innermost first. `pending` carries the first key of two from one
+    /// call to the next; a key that does not complete them is resolved by itself.
     pub fn resolve(
         &self,
         contexts: &[Context],
@@ -91,13 +90,13 @@ impl Keymap {
         }
     }
 
-    /// What a context binds, in the order of the file.
+    /// The bindings of a context, in the order of the file.
     pub fn hints(&self, context: Context) -> impl Iterator<Item = (Chord, Action)> + '_ {
         let bindings = self.of(context).iter();
         bindings.filter_map(|binding| Some((binding.chord, binding.action?)))
     }
 
-    /// What a context binds, each action once with all its keys: a group of the help.
+    /// The bindings of a context, each action once with all its keys: a group of the help.
     pub fn group(&self, context: Context) -> Vec<(Action, Vec<Chord>)> {
         let mut group: Vec<(Action, Vec<Chord>)> = Vec::new();
         for (chord, action) in self.hints(context) {
@@ -109,7 +108,7 @@ impl Keymap {
         group
     }
 
-    /// The key to show for an action: one that leads to it while these contexts hold.
+    /// The key to show for an action: one that triggers it in these contexts.
     pub fn chord_for(&self, action: Action, contexts: &[Context]) -> Option<Chord> {
         contexts
             .iter()
@@ -119,7 +118,7 @@ impl Keymap {
     }
 
     fn leads_to(&self, chord: Chord, action: Action, contexts: &[Context]) -> bool {
-        // A context further in may use the first key otherwise.
+        // An inner context may bind the first key differently.
         let reachable = self
             .starting_with(contexts, chord.first)
             .is_some_and(|binding| binding.chord.second.is_some() == chord.second.is_some());
@@ -141,7 +140,7 @@ impl Keymap {
     }
 }
 
-/// The kitty protocol also reports keys that are let go, and those that mean nothing alone.
+/// The kitty protocol also reports released keys, and modifiers alone.
 fn is_silent(event: KeyEvent) -> bool {
     event.kind == KeyEventKind::Release
         || matches!(

@@ -23,7 +23,7 @@ fn chord(text: &str) -> Chord {
     text.parse().expect("the test writes a key")
 }
 
-/// What the keys do one after the other; what a text field would get is `Unbound`.
+/// What the keys do one after the other; `Unbound` is what a text field would get.
 fn press(keymap: &Keymap, contexts: &[Context], keys: &str) -> Vec<Resolved> {
     let mut pending = None;
     keys.split(' ')
@@ -275,7 +275,7 @@ fn none_takes_a_key_away_also_from_the_contexts_around() {
 fn a_hint_never_names_a_key_that_does_something_else() {
     let keymap = Keymap::builtin();
     let scroll = [Context::Scroll, Context::Working, Context::Global];
-    // Esc goes back to the input here; only Ctrl+C interrupts.
+    // Here Esc goes back to the input; only Ctrl+C interrupts.
     assert_eq!(
         keymap.chord_for(Action::Interrupt, &scroll),
         Some(chord("ctrl+c"))

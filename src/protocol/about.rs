@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::offering::ToolState;
 use super::todo::{Todo, progress};
 use super::tool::{Level, ToolDefinition};
 
@@ -24,6 +25,8 @@ pub struct ToolInfo {
     pub level: Level,
     /// Who brings it; `None` for the program itself.
     pub guest_of: Option<Arc<str>>,
+    /// What requests do with it.
+    pub state: ToolState,
     /// What the model is told about it, where that is known.
     pub definition: Option<Arc<ToolDefinition>>,
     /// Calls of it that went well may share a line: they only read, and show nothing that must be seen.
@@ -95,8 +98,14 @@ impl ToolInfo {
             output: OutputFormat::Text,
             level: Level::Dangerous,
             guest_of: None,
+            state: ToolState::Off,
             definition: None,
         }
+    }
+
+    /// Who brings it, for people.
+    pub fn source(&self) -> &str {
+        self.guest_of.as_deref().unwrap_or("built in")
     }
 
     /// Whether it runs commands of the shell.

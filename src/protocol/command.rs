@@ -51,8 +51,8 @@ pub enum TurnCommand {
     Interrupt,
     /// Stop the turn, and send what waits.
     SendQueue,
-    /// Go on although a limit was reached.
-    GoOn,
+    /// Continue although a limit was reached.
+    Continue,
     /// Skip the wait before the next try of a failed request.
     RetryNow,
 }

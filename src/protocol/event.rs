@@ -137,12 +137,12 @@ pub enum TurnEvent {
     Thinking(String),
     /// What the model plans to do, all of it.
     Planned(Vec<Todo>),
-    /// A limit was reached; nothing goes out until the person says [`GoOn`](super::TurnCommand::GoOn) or interrupts.
+    /// A limit was reached; nothing goes out until the person sends [`Continue`](super::TurnCommand::Continue) or interrupts.
     Paused {
         why: String,
     },
-    /// It goes on after a pause: the person said so.
-    GoneOn,
+    /// The person continued it after a pause.
+    Continued,
     /// The model has written all of its response; calls of it may still run.
     Streamed,
     /// The assistant's message is complete and in the log.

@@ -11,6 +11,7 @@ pub mod for_person;
 pub mod id;
 pub mod input;
 pub mod message;
+pub mod offering;
 pub mod question;
 pub mod shown;
 pub mod source;
@@ -36,6 +37,7 @@ pub use message::{
     Block, Image, Message, Note, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
     said_by_hooks,
 };
+pub use offering::{Deferral, ToolState, ToolsTold};
 pub use question::{
     Answer, AnswerNote, ChoiceOption, ChoiceRequest, Chosen, LeftOut, PartOfFile,
     PermissionRequest, Question, QuestionKind, Reply, RuleOffer,

@@ -21,19 +21,35 @@ pub struct Question {
 pub enum QuestionKind {
     /// Whether the call may run.
     Permission(PermissionRequest),
-    /// Something that its tool wants to know.
-    Choice(ChoiceRequest),
+    /// One or more questions of its tool, asked together.
+    Choice(Vec<ChoiceRequest>),
 }
 
 /// What the person says to a [`Question`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     Permission(Answer),
-    Chosen(Chosen),
+    /// An answer to each of the questions, in their order.
+    Chosen(Vec<Chosen>),
     /// The person does not want to answer, or was not waited for.
     Dismissed,
     /// No person is there to answer.
     Nobody,
+}
+
+impl Reply {
+    /// The answer to the only question.
+    pub fn only(&self) -> Option<&Chosen> {
+        match self {
+            Reply::Chosen(chosen) => chosen.first(),
+            Reply::Permission(_) | Reply::Dismissed | Reply::Nobody => None,
+        }
+    }
+
+    /// Whether the only question was answered with this option.
+    pub fn picks(&self, option: usize) -> bool {
+        self.only().is_some_and(|chosen| chosen.options == [option])
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -110,11 +126,13 @@ pub struct PartOfFile {
     pub after: String,
 }
 
-/// Some answers to choose from.
+/// A question with answers to choose from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChoiceRequest {
     /// What it is about, in a few words; may be empty.
     pub title: String,
+    /// A word or two for its tab, where several are asked together; may be empty.
+    pub header: String,
     pub question: String,
     /// A text to read before the answer, as Markdown, which the person may change.
     pub body: Option<String>,
@@ -123,6 +141,8 @@ pub struct ChoiceRequest {
     pub several: bool,
     /// The person may write something instead of choosing, or beside it where several can be chosen.
     pub free_text: bool,
+    /// What the person's own words are for; empty where they are just another answer.
+    pub own_words: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -42,6 +42,8 @@ pub struct Request {
     pub system: Vec<String>,
     pub messages: Arc<Vec<Message>>,
     pub tools: Arc<Vec<ToolDefinition>>,
+    /// How many of them, from the beginning, are the same in all requests of the session.
+    pub lasting_tools: usize,
     pub max_tokens: u32,
     /// The same for all requests of a session.
     pub session: String,

@@ -19,6 +19,7 @@ pub(super) fn request(model: &str, messages: Vec<Message>) -> Request {
         ],
         messages: Arc::new(messages),
         tools: Arc::new(Vec::new()),
+        lasting_tools: 0,
         max_tokens: 1000,
         session: "session-1".into(),
     }

@@ -1,6 +1,6 @@
-//! The agent behind the screen: started beside it, replaced when another conversation is opened, ended with it.
+//! The agent behind the screen: started next to it, replaced when another conversation is opened, ended with it.
 //!
-//! What the person asks for before it is there is kept and handed on.
+//! Commands sent before it is ready are kept and sent later.
 
 use std::time::Duration;
 
@@ -17,21 +17,21 @@ use crate::protocol::{
 };
 use crate::settings::trust::Review;
 
-/// How many events are taken at once; as many as may wait.
+/// How many events are received at once; the channel holds as many.
 const EVENTS: usize = 1024;
-/// How long it has to stop what runs. With what it leaves in the background the program still ends within two seconds.
+/// How long it has to stop running calls. Including background commands, the program still ends within two seconds.
 const LAST_GRACE: Duration = Duration::from_millis(1200);
 
-/// Sets an agent up.
+/// Sets up an agent.
 pub type Launcher =
     Box<dyn Fn(Order) -> BoxFuture<'static, Result<AgentHandle, Obstacle>> + Send + Sync>;
 
-/// What is to be set up.
+/// What to set up.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Order {
-    /// Another conversation than the one that the command line describes.
+    /// Another conversation than the one on the command line.
     pub opening: Option<Opening>,
-    /// What the person has just said about the project.
+    /// The person's decision about the project.
     pub trust: Option<(Review, bool)>,
 }
 
@@ -39,11 +39,11 @@ pub struct Order {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     Refused(Refusal),
-    /// The person must say first whether they trust the project.
+    /// The person must decide first whether to trust the project.
     Untrusted(Box<Review>),
 }
 
-/// Why there is no agent, for people.
+/// Why there is no agent, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub problem: String,
@@ -53,17 +53,17 @@ pub struct Refusal {
 pub struct Agent {
     launcher: Launcher,
     link: Link,
-    /// What waits for it.
+    /// Commands that wait for it.
     commands: Vec<Command>,
-    /// The conversation that was open last, and the model that the person had chosen for it.
+    /// The last open conversation, and the model that the person chose for it.
     last: Option<(SessionId, Option<String>)>,
-    /// The conversation that is being opened; `None` once it is, and for the one that the command line describes.
+    /// The conversation that is being opened; `None` once it is, and for the one on the command line.
     opening: Option<OpeningSession>,
     /// The model that the person has chosen since the start.
     model: Option<String>,
     /// The mode that the last opening asked for.
     mode: Option<Mode>,
-    /// What was ordered last.
+    /// The last order.
     ordered: Option<Opening>,
 }
 
@@ -78,9 +78,9 @@ enum Link {
 pub enum Heard {
     Events(Vec<Told>),
     Refused(Refusal),
-    /// The person has to be asked; nothing of the project counts before.
+    /// The person has to be asked; until then nothing of the project applies.
     Untrusted(Box<Review>),
-    /// It has ended, which it never does by itself.
+    /// It has ended, which should never happen.
     Lost,
 }
 
@@ -98,13 +98,13 @@ impl Agent {
         }
     }
 
-    /// Starts the one that the command line describes.
+    /// Starts the one on the command line.
     pub fn start(&mut self) {
         let launch = (self.launcher)(Order::default());
         self.link = Link::Starting(tokio::spawn(launch));
     }
 
-    /// The person has said whether they trust the project: what waits for that continues.
+    /// The person has decided about the project, so starting continues.
     pub fn trust(&mut self, yes: bool) {
         let Link::Waiting(review) = &self.link else {
             return;
@@ -118,14 +118,14 @@ impl Agent {
 
     pub fn send(&mut self, command: Command) {
         match &self.link {
-            // One that has ended is told of by the end of its events.
+            // If it has ended, the end of its events reports that.
             Link::Running(agent) => drop(agent.commands.send(command)),
             Link::Starting(_) | Link::Waiting(_) => self.commands.push(command),
             Link::Ended => {}
         }
     }
 
-    /// What it tells next. Cancel-safe.
+    /// Its next event. Cancel-safe.
     pub async fn next(&mut self) -> Heard {
         loop {
             match &mut self.link {
@@ -173,9 +173,9 @@ impl Agent {
         }
     }
 
-    /// Ends the conversation, and then opens another. What the old one still says is not heard.
+    /// Ends the conversation, then opens another. Events of the old one are dropped.
     pub fn open(&mut self, mut opening: Opening) {
-        // What waits was meant for the other one, but for the mode, which is the person's.
+        // Waiting commands were meant for the old one, except the mode, which the person set.
         self.commands
             .retain(|command| matches!(command, Command::Session(SessionCommand::SetMode(_))));
         if opening.session == OpeningSession::Same {
@@ -213,9 +213,9 @@ impl Agent {
         }));
     }
 
-    /// The conversation that was open before another one could not be opened. What waits goes to it.
+    /// Reopens the previous conversation, because another one could not be opened. Waiting commands go to it.
     pub fn go_back(&mut self) -> bool {
-        // Once is enough: one that cannot be gone back to is lost.
+        // Only once: if this fails too, it is lost.
         let Some((session, model)) = self.last.take() else {
             return false;
         };
@@ -227,12 +227,12 @@ impl Agent {
         true
     }
 
-    /// Stops what runs, and returns what was said meanwhile.
+    /// Stops running calls, and returns the events of that time.
     pub async fn end(&mut self) -> Vec<Told> {
         let link = std::mem::replace(&mut self.link, Link::Ended);
         let mut said = Vec::new();
         link.end(Leaving::Quit, &mut said).await;
-        // What never reached it goes back to the person, too.
+        // Messages that never reached it go back to the person, too.
         let waiting = self.commands.drain(..);
         let unsent: Vec<Vec<Block>> = waiting
             .filter_map(|command| match command {
@@ -256,7 +256,7 @@ impl Link {
             },
             Link::Waiting(_) | Link::Ended => return,
         };
-        // Whoever writes it down must have it before the end.
+        // The writer of the log must have it before the end.
         let _ = agent
             .commands
             .send(Command::Session(SessionCommand::TakeBack(Wanted::All)));
@@ -290,7 +290,7 @@ mod tests {
         }
     }
 
-    /// An agent that refuses the model `bad` and the session `bad`, and keeps what it was asked to open.
+    /// An agent that refuses the model `bad` and the session `bad`, and records what it was asked to open.
     fn agent() -> (Agent, Openings, Commands) {
         let (openings, heard) = (Openings::default(), Commands::default());
         let (seen, kept) = (openings.clone(), heard.clone());

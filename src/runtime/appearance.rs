@@ -1,4 +1,4 @@
-//! How the screen looks and which keys do what: the person's files, the terminal's colours, light or dark.
+//! The theme and the keymap: from the person's files, the terminal's colours, light or dark.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -11,12 +11,12 @@ use crate::keymap::Keymap;
 use crate::runtime::{Refusal, ThemeWish};
 use crate::theme::{Depth, Ground, Theme};
 
-/// A longer file is not one that people write.
+/// A longer file is refused.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// What was chosen, to choose again when the terminal says that it is light.
+/// What was chosen, in order to choose again when the terminal reports that it is light.
 pub struct Appearance {
-    /// The theme of the flag or the settings.
+    /// The theme from the flag or the settings.
     wanted: Option<String>,
     ground: Ground,
     depth: Depth,
@@ -42,7 +42,7 @@ impl Appearance {
         let keymap = appearance.keymap(&mut problems);
         let theme = match (appearance.theme(&mut problems), file) {
             (Ok(theme), _) => theme,
-            // What a file gets wrong must not keep anyone out.
+            // An error in the settings must not prevent the start.
             (Err(Refusal { problem, hint }), Some(file)) => {
                 let hint = hint.unwrap_or_default();
                 problems.push(format!("{file}: {problem}; {hint}"));
@@ -61,7 +61,7 @@ impl Appearance {
         Ok((appearance, settings, problems))
     }
 
-    /// The terminal has said which colour its ground has. Returns a theme if another one suits it better.
+    /// The terminal has reported its background colour. Returns a theme if another one suits it better.
     pub fn ground_is(&mut self, reply: &str) -> Option<Theme> {
         let ground = Ground::from_osc11(reply)?;
         if ground == self.ground {
@@ -78,7 +78,7 @@ impl Appearance {
         Some(theme.at(self.depth))
     }
 
-    /// The person has chosen another one.
+    /// The person has chosen another theme.
     pub fn chosen(&mut self, name: &str) {
         self.wanted = Some(name.to_owned());
     }
@@ -133,10 +133,10 @@ impl Appearance {
     }
 }
 
-/// A file that is there while the tool panel stays although nothing runs.
+/// This file exists if the tool panel stays open when nothing runs.
 const PANEL: &str = "panel-pinned";
 
-/// Whether the tool panel stays, as the person left it.
+/// Whether the tool panel stays open, as the person left it.
 pub fn keeps_panel(dirs: &Dirs) -> bool {
     dirs.data.join(PANEL).exists()
 }
@@ -153,7 +153,7 @@ pub fn keep_panel(dirs: &Dirs, pinned: bool) -> std::io::Result<()> {
     }
 }
 
-/// All themes: those of the program, then the person's own.
+/// All themes: the built-in ones, then the person's own.
 pub fn all_themes(dirs: &Dirs) -> Vec<Theme> {
     let builtin = Theme::names().filter_map(Theme::builtin);
     let own = own_themes(dirs, &mut Vec::new());
@@ -167,9 +167,9 @@ struct Own {
     broken: Vec<Broken>,
 }
 
-/// A file that is no theme, and why.
+/// A file that is not a valid theme, and why.
 struct Broken {
-    /// What the theme would be called.
+    /// The name that the theme would have.
     stem: String,
     problem: String,
     hint: Option<String>,
@@ -213,7 +213,7 @@ fn own_themes(dirs: &Dirs, problems: &mut Vec<String>) -> Own {
     own
 }
 
-/// `None` where there is no such file.
+/// `None` if there is no such file.
 fn read(file: &Path) -> io::Result<Option<String>> {
     let bytes = match read_regular(file, LONGEST_FILE) {
         Ok(bytes) => bytes,
@@ -225,7 +225,7 @@ fn read(file: &Path) -> io::Result<Option<String>> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// What the terminal said when it was last asked: the answer comes only after the first frame.
+/// The terminal's last report: the new one arrives only after the first frame.
 fn last_ground(dirs: &Dirs) -> Option<Ground> {
     match read(&dirs.data.join("ground")).ok()??.trim() {
         "light" => Some(Ground::Light),
@@ -239,7 +239,7 @@ fn remember_ground(dirs: &Dirs, ground: Ground) {
         Ground::Light => "light",
         Ground::Dark => "dark",
     };
-    // If it cannot be kept, the next first frame may have the wrong colours, for a moment.
+    // If it cannot be saved, the next first frame may briefly have the wrong colours.
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     let _ = create_private_dir(&dirs.data)
@@ -349,7 +349,7 @@ mod tests {
             "{refusal:?}"
         );
 
-        // A settings file that names it keeps nobody out, and its mistake is told once.
+        // A wrong name in a settings file doesn't prevent the start, and is reported once.
         let wanted = Some(wish("mine", Some("settings.json")));
         let (_, settings, problems) = Appearance::find(wanted, dirs).expect("it starts");
         assert_eq!(settings.theme.name, "dark");

@@ -1,6 +1,6 @@
-//! Times when the screen is not ours: stopped by the person, behind an editor, or under a print of the conversation.
+//! When the screen is not ours: stopped by the person, behind an editor, or below the printed conversation.
 //!
-//! Meanwhile all else goes on: the agent works, and what it tells is taken in. Only nothing is drawn.
+//! Everything else continues: the agent works, and its events are applied. Only drawing stops.
 
 use std::time::Duration;
 
@@ -8,14 +8,16 @@ use crossterm::event::KeyCode;
 use tokio::time::timeout;
 
 use super::input::Event;
+use super::look::Print;
 use super::pacer::Urgency;
 use super::{Shell, Stage, terminal};
 use crate::app::Msg;
-use crate::ui::plain;
+use crate::theme::Depth;
+use crate::ui::printed;
 
-/// How long a frame that is on its way may take to arrive.
+/// How long the last frame may take to be written.
 const LAST_FRAME: Duration = Duration::from_millis(500);
-/// A shell may give the terminal back without a signal. Only while the program is in the background it looks that often.
+/// A shell may return the terminal without a signal. While the program is in the background, it checks this often.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,12 +25,12 @@ pub(super) enum Reason {
     /// The shell has the terminal.
     Stopped,
     Editor,
-    /// The conversation stands on the normal screen; a key comes back.
+    /// The conversation is on the normal screen; any key comes back.
     Printed,
 }
 
 impl Shell {
-    /// Gives the terminal away, with the keys.
+    /// Releases the terminal and stops reading keys.
     pub(super) async fn step_out(&mut self, reason: Reason) {
         self.finish_frame().await;
         self.input.pause();
@@ -39,7 +41,7 @@ impl Shell {
 
     /// Takes the terminal back, whatever it shows now.
     pub(super) async fn step_in(&mut self) {
-        // Its modes may have changed while we could not know.
+        // Its modes may have changed meanwhile.
         self.leave();
         if terminal::enter().is_err() {
             self.exit = Some(super::Exit::Gone);
@@ -48,12 +50,12 @@ impl Shell {
         self.input.resume();
         self.stage = Stage::Shown;
         self.screen.repaint();
-        // Nothing else may have changed since, and there is nothing on the screen.
+        // The screen is empty, so draw even if nothing else has changed.
         self.pacer.want(Urgency::Now);
         self.resized().await;
     }
 
-    /// Gives the terminal back; below a print its screen is the normal one already.
+    /// Restores the terminal; below a printed conversation the normal screen is already shown.
     pub(super) fn leave(&self) {
         match self.stage {
             Stage::Away(Reason::Printed) => terminal::leave_normal(),
@@ -72,19 +74,19 @@ impl Shell {
                 self.come_back();
                 self.step_out(Reason::Stopped).await;
             }
-            // The editor and we stop together, and go on together.
+            // The editor and the program stop and continue together.
             Stage::Away(Reason::Editor | Reason::Stopped) => {}
         }
         terminal::stop();
     }
 
-    /// The program goes on, or looks whether the terminal is its own again.
+    /// The program was continued, or checks whether the terminal is its own again.
     pub(super) async fn continued(&mut self) {
         match self.stage {
             Stage::Away(Reason::Editor) => {}
             Stage::Away(Reason::Stopped) if !terminal::is_foreground() => {}
             Stage::Away(Reason::Stopped) => self.step_in().await,
-            // It was stopped in a way that no program hears of.
+            // It was stopped by SIGSTOP, which a program can't notice.
             Stage::Shown | Stage::Away(Reason::Printed) if terminal::is_foreground() => {
                 self.step_in().await;
             }
@@ -97,14 +99,26 @@ impl Shell {
 
     /// Puts the conversation on the normal screen, where the terminal can scroll and search it.
     pub(super) fn print_conversation(&mut self) {
-        let text = plain::conversation(&self.state, self.state.width);
-        let lines = text.trim_matches('\n').replace('\n', "\r\n");
+        let code = &mut self.caches.highlights;
+        let rows = printed::conversation(&self.state, self.state.width, code);
+        let lines = self.print().lines(&rows).replace('\n', "\r\n");
         let off = terminal::SCREEN_OFF;
         let printed = format!("{off}{lines}\r\n\r\n(press Enter to return)\r\n");
         self.writer.write(printed.into_bytes());
         terminal::holds_normal_screen(true);
         self.stage = Stage::Away(Reason::Printed);
         self.title.forget();
+    }
+
+    /// How text goes to the normal screen.
+    pub(super) fn print(&self) -> Print {
+        match self.state.settings.depth {
+            Depth::None => Print::Plain,
+            Depth::Ansi16 | Depth::Ansi256 | Depth::True => Print::Coloured {
+                columns: self.state.width,
+                erases: terminal::erases_in_colour(),
+            },
+        }
     }
 
     /// From the normal screen.
@@ -115,7 +129,7 @@ impl Shell {
         self.screen.repaint();
     }
 
-    /// Keys below a print come back from it and mean nothing else.
+    /// A key below the printed conversation only comes back from it.
     pub(super) fn press_below_print(&mut self, event: &Event) {
         if let Event::Key(key) = event
             && matches!(key.code, KeyCode::Enter | KeyCode::Esc | KeyCode::Char(_))
@@ -124,7 +138,7 @@ impl Shell {
         }
     }
 
-    /// Waits until what is on its way to the terminal has arrived.
+    /// Waits until everything has been written to the terminal.
     pub(super) async fn finish_frame(&mut self) {
         let arrived = async { while self.writer.is_busy() && self.writer.done().await.is_ok() {} };
         // A terminal that does not read gets the rest later, or never.

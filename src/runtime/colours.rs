@@ -1,4 +1,4 @@
-//! Colours for code: a thread that is started with the first request, because what it needs to know takes time to load.
+//! The thread that finds syntax colours. It starts with the first request, because loading the syntaxes takes time.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use crate::ui::highlight::{Highlighted, Highlighter, Key, Request};
 
-/// After so long without a request all languages are forgotten: they are some ten megabytes each.
+/// After this time without a request all languages are dropped: each takes tens of megabytes.
 const REST: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
@@ -22,18 +22,18 @@ struct Worker {
 
 pub struct Answer {
     pub key: Key,
-    /// `None` for a language that nobody knows.
+    /// `None` for an unknown language.
     pub colours: Option<Highlighted>,
 }
 
 impl Colours {
     pub fn ask(&mut self, request: Request) {
         let worker = self.worker.get_or_insert_with(Worker::start);
-        // A worker that has ended leaves the code without colours.
+        // If the worker has ended, the code stays without colours.
         let _ = worker.requests.send(request);
     }
 
-    /// The next answer: never, while nothing was asked. Cancel-safe.
+    /// The next answer: never, if nothing was requested. Cancel-safe.
     pub async fn answer(&mut self) -> Answer {
         if let Some(worker) = &mut self.worker
             && let Some(answer) = worker.answers.recv().await
@@ -63,7 +63,7 @@ impl Worker {
                 }
             }
         };
-        // Without a thread there are no colours, and all else works.
+        // Without a thread there are no colours, and everything else works.
         let _ = std::thread::Builder::new()
             .name("colours".into())
             .spawn(colour);
@@ -71,7 +71,7 @@ impl Worker {
     }
 }
 
-/// The next request. What the highlighter has in memory goes when none comes for a while.
+/// The next request. If none arrives for a while, the highlighter's memory is freed.
 fn next(queue: &Receiver<Request>, highlighter: &mut Option<Highlighter>) -> Option<Request> {
     if highlighter.is_some() {
         match queue.recv_timeout(REST) {

@@ -1,4 +1,4 @@
-//! What the application asks for, done.
+//! Performs the effects of `app::update`.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -8,13 +8,13 @@ use crate::app::job::{Job, JobResult};
 use crate::app::{Copied, Effect, ExitReason, Msg, update};
 use crate::text::{beginning, one_line};
 
-/// Terminals refuse more, some without a word.
+/// Terminals refuse more, some silently.
 const LONGEST_COPY: usize = 100 << 10;
-/// More is not shown by those that show anything.
+/// Terminals don't show longer notifications.
 const LONGEST_CALL: usize = 200;
 
 impl Shell {
-    /// Takes a fact into the state and does what comes of it.
+    /// Updates the state, and performs the effects.
     pub(super) async fn tell(&mut self, msg: Msg) {
         let mut msgs = vec![msg];
         while let Some(msg) = msgs.pop() {
@@ -24,7 +24,7 @@ impl Shell {
         }
     }
 
-    /// Returns what there is to say about it at once.
+    /// Returns a message that follows immediately.
     async fn carry_out(&mut self, effect: Effect) -> Option<Msg> {
         match effect {
             Effect::Send(command) => self.agent.send(command),
@@ -51,7 +51,7 @@ impl Shell {
         None
     }
 
-    /// Only the terminal knows the clipboard of the person's own machine.
+    /// Only the terminal can reach the clipboard of the person's own machine.
     fn copy(&mut self, copied: Copied) -> Option<Msg> {
         let text = match copied {
             Copied::Text(text) => text,
@@ -70,13 +70,13 @@ impl Shell {
     }
 }
 
-/// The bytes that put a text into the clipboard.
+/// The escape sequence that sets the clipboard.
 fn clipboard(text: &str) -> Option<Vec<u8>> {
     let coded = BASE64_STANDARD.encode(text);
     (coded.len() <= LONGEST_COPY).then(|| format!("\x1b]52;c;{coded}\x07").into_bytes())
 }
 
-/// The bytes that call the person: in the words of the terminals that know any, and with the bell for the others.
+/// The escape sequences that notify the person, and the bell for terminals that know none of them.
 fn notification(text: &str) -> Vec<u8> {
     let text = one_line(text);
     let text = beginning(&text, LONGEST_CALL);

@@ -1,4 +1,4 @@
-//! The end of it: the agent stopped, the terminal given back, and the way back into the conversation.
+//! The end of the program: stops the agent, restores the terminal, and prints how to resume.
 
 use std::time::Duration;
 
@@ -7,23 +7,23 @@ use crate::app::job::Job;
 use crate::app::transcript::Cell;
 use crate::app::{Effect, Msg, update};
 use crate::process::stderr::say;
-use crate::ui::plain;
+use crate::ui::printed;
 use crate::ui::text::clean;
 
-/// How much of the conversation's end stays on the normal screen.
+/// How many of the conversation's last lines stay on the normal screen.
 const LAST_LINES: usize = 16;
-/// By then everything that waits for time alone has come.
+/// After this time everything that waits for time alone is due.
 const KEEP_BY_THEN: Duration = Duration::from_secs(60);
 
 impl Shell {
     pub(super) async fn end(&mut self, exit: &Exit) {
         let said = self.agent.end().await;
         if *exit == Exit::Panicked {
-            // The state may be anything, and the hook has said what there is to say.
+            // The state may be inconsistent, and the panic hook has already reported the problem.
             return;
         }
         for told in said {
-            // Nobody is left to carry out what it asks for.
+            // Effects are not performed any more.
             update(&mut self.state, Msg::Agent(told));
         }
         self.keep_draft();
@@ -42,7 +42,7 @@ impl Shell {
         }
     }
 
-    /// A draft waits for a while before it is kept; there is no while left.
+    /// A draft is saved after a delay; now it is saved at once.
     fn keep_draft(&mut self) {
         self.state.now += KEEP_BY_THEN;
         for effect in update(&mut self.state, Msg::Tick) {
@@ -53,8 +53,8 @@ impl Shell {
         self.jobs.finish();
     }
 
-    /// The end of the conversation and how to resume it; nothing, if nothing was said.
-    fn last_words(&self) -> String {
+    /// The end of the conversation and how to resume it; empty if there was none.
+    fn last_words(&mut self) -> String {
         let entries = self.state.transcript.entries();
         let said = entries
             .iter()
@@ -62,7 +62,9 @@ impl Shell {
         let Some(session) = self.state.session.id.as_ref().filter(|_| said) else {
             return String::new();
         };
-        let last = plain::last_lines(&self.state, self.state.width, LAST_LINES);
+        let (width, code) = (self.state.width, &mut self.caches.highlights);
+        let last = printed::last_rows(&self.state, width, LAST_LINES, code);
+        let last = self.print().lines(&last);
         match &self.state.session.unsaved {
             None => format!("{last}\n\nResume with: agent-tui --resume {session}\n"),
             Some(problem) => {

@@ -1,13 +1,14 @@
-//! The terminal is given back, and the commands are ended, even if the program has no chance to: after an abort, a failed
-//! allocation or `kill -9`.
+//! Restores the terminal and ends the commands even if the program can't: after an abort, a failed allocation or `kill
+//! -9`.
 //!
-//! A second, tiny process sleeps beside the program and reads from a pipe that only this program has the other end of.
-//! Through it the program says what it holds of the terminal. When the pipe closes before the guard was ended, the
-//! program is gone: the guard gives back what was held, says how to go on, and kills the commands that were left. Without
-//! a screen it is only started with the first command, and has only those to look after.
+//! A second, tiny process reads from a pipe whose other end only this program holds. Through it the program reports
+//! what it has changed in the terminal. If the pipe closes before the guard was ended, the program is gone: the guard
+//! restores the terminal, says how to resume, and kills the remaining commands. Without a screen the guard is only
+//! started with the first command, and only looks after commands.
 //!
-//! It is this program once more, under another name, with nothing in its environment. It leads a session of its own, so no
-//! signal for the program's group reaches it, and it may set the modes of a terminal that belongs to a shell again.
+//! The guard is this program again, under another name and with an empty environment. It leads its own session, so that
+//! signals for the program's group don't reach it, and it may set the modes of a terminal that belongs to a shell
+//! again.
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, PipeWriter, Write};
@@ -25,8 +26,8 @@ use rustix::termios::{
 use super::terminal;
 use crate::process::{running, stragglers};
 
-/// What the guard is called; no longer than the kernel keeps. Not like the program: who kills that by its name must not
-/// kill what repairs it.
+/// The guard's process name, within the kernel's limit. It differs from the program's, so that killing the program by
+/// name does not kill the guard.
 const NAME: &str = "terminal-guard";
 
 static GUARD: Mutex<Guard> = Mutex::new(Guard {
@@ -47,33 +48,33 @@ struct Guard {
 enum Link {
     None,
     Running(PipeWriter, Child),
-    /// The program ends in order.
+    /// The program ends normally.
     Over,
 }
 
-/// What of the terminal is the program's.
+/// What the program has changed in the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Holding {
     #[default]
     Nothing,
-    /// Its modes, with the normal screen shown.
+    /// Its modes; the normal screen is shown.
     Modes,
-    /// Its modes and the other screen.
+    /// Its modes, and the alternate screen is shown.
     Screen,
 }
 
-/// All that the guard must know. One line of the pipe.
+/// Everything that the guard must know. One line of the pipe.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Told {
     holding: Holding,
-    /// How to set the terminal; see [`write_modes`].
+    /// The modes to restore; see [`write_modes`].
     modes: String,
     session: String,
-    /// What the marks of the commands begin with.
+    /// The prefix of the commands' marks.
     mark: String,
 }
 
-/// The program holds this of a terminal that was in these modes before.
+/// Reports what the program has changed in a terminal that was in these modes before.
 pub fn holds(holding: Holding, before: &Termios) {
     tell(|told| {
         told.holding = holding;
@@ -99,8 +100,8 @@ pub fn start() {
     });
 }
 
-/// Has the guard started right before the first command: one that came later would not know of a command whose program is
-/// killed at once. It holds no stream of the program's: whoever reads from that must not wait for the guard.
+/// Starts the guard right before the first command: a later guard would miss a command if the program is killed at
+/// once. It holds none of the program's streams, so that a reader of those doesn't wait for the guard.
 pub fn guard_commands() {
     running::guard_with(|| {
         start_with(|command| {
@@ -110,7 +111,7 @@ pub fn guard_commands() {
     });
 }
 
-/// Where it cannot be started all else works.
+/// If it cannot be started, everything else works.
 fn start_with(streams: fn(&mut Command) -> io::Result<()>) {
     let starting = running::starting();
     let spawned = spawn(streams);
@@ -136,7 +137,7 @@ pub fn end() {
     }
 }
 
-/// It may be stopped, and would not see that its pipe is closed.
+/// It may be stopped, and would not notice that its pipe is closed.
 fn end_child(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
@@ -147,7 +148,7 @@ fn tell(change: impl FnOnce(&mut Told)) {
     change(&mut guard.told);
     let line = guard.told.line();
     if let Link::Running(pipe, _) = &mut guard.link {
-        // A guard that is gone guards nothing.
+        // If the guard is gone, there is nothing to tell.
         let _ = pipe.write_all(line.as_bytes());
     }
 }
@@ -164,7 +165,7 @@ fn spawn(streams: fn(&mut Command) -> io::Result<()>) -> io::Result<(PipeWriter,
     Ok((pipe, command.spawn()?))
 }
 
-/// On Linux also if another version has been installed meanwhile.
+/// On Linux this works even if another version was installed meanwhile.
 fn ourselves() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") {
         Ok(PathBuf::from("/proc/self/exe"))
@@ -186,7 +187,7 @@ fn watch() {
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_name(c"terminal-guard");
-    // It must not keep a file system from being unmounted.
+    // It must not prevent a file system from being unmounted.
     let _ = std::env::set_current_dir("/");
     let mut told = Told::default();
     for line in BufReader::with_capacity(1024, io::stdin()).lines() {
@@ -244,7 +245,7 @@ impl Told {
         }
     }
 
-    /// Leaves a terminal alone that the shell has set to what it needs already.
+    /// Leaves a terminal alone if the shell has already set its modes.
     fn restore_modes(&self) {
         if let Ok(mut modes) = tcgetattr(io::stderr())
             && !terminal::has_lines(&modes)
@@ -298,7 +299,7 @@ fn write_modes(modes: &Termios) -> String {
     all.join(":")
 }
 
-/// Sets what [`write_modes`] has written. `None` for anything else, and nothing is set then.
+/// Sets what [`write_modes`] has written. `None` for anything else, and then nothing is set.
 fn read_modes(text: &str, modes: &mut Termios) -> Option<()> {
     let numbers = text.split(':').map(|field| u64::from_str_radix(field, 16));
     let numbers: Vec<u64> = numbers.collect::<Result<_, _>>().ok()?;

@@ -1,8 +1,8 @@
-//! The shell around the screen: it has the terminal, the clock and the state, and lets `app` and `ui` work on them.
+//! The driver of the screen: it owns the terminal, the clock and the state, and calls `app` and `ui`.
 //!
-//! One loop, on the thread that the program started with. A round waits for something, takes in all that is there, does
-//! what `app` asks for, and draws at most one frame. Reading, writing and everything that may wait happens on other
-//! threads; with nothing to do the loop sleeps, and nothing ticks.
+//! One loop on the main thread. A round waits for something, takes in everything that is ready, performs the effects,
+//! and draws at most one frame. Reading, writing and everything that may block happens on other threads. With nothing
+//! to do the loop sleeps; nothing ticks.
 
 mod agent;
 mod appearance;
@@ -15,6 +15,7 @@ mod files;
 mod guard;
 mod input;
 mod jobs;
+mod look;
 mod pacer;
 mod panic;
 mod pointer;
@@ -59,7 +60,7 @@ pub use self::agent::{Launcher, Obstacle, Order, Refusal};
 pub use self::guard::{end as end_guard, guard_commands, watch_if_asked};
 pub use self::terminal::{Found as FoundTerminal, NoTerminal, check as check_terminal};
 
-/// All that the screen needs.
+/// Everything that the screen needs.
 pub struct Launch {
     pub dirs: Dirs,
     pub workspace: PathBuf,
@@ -72,18 +73,18 @@ pub struct Launch {
     pub answers: Answers,
 }
 
-/// Looks at what is configured and what is missing, and tells; takes its time.
+/// Checks what is configured and what is missing; slow.
 pub type Doctor = Arc<dyn Fn() -> Vec<Line> + Send + Sync>;
-/// The models that are known for a provider; reads the settings.
+/// The known models of a provider; reads the settings.
 pub type Models = Arc<dyn Fn(&str) -> Vec<ModelRow> + Send + Sync>;
 
-/// What the program tells of itself when it is asked.
+/// What the program can report about itself.
 pub struct Answers {
     pub doctor: Doctor,
     pub models: Models,
 }
 
-/// A theme's name, and the settings file that wants it; none for the flag.
+/// A theme's name, and the settings file that names it; none for the flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThemeWish {
     pub name: String,
@@ -96,12 +97,12 @@ pub enum Exit {
     Asked,
     /// The agent is gone.
     Lost,
-    /// The screen itself is at fault.
+    /// The screen itself panicked.
     Panicked,
     /// The terminal is gone.
     Gone,
     Ended(u8),
-    /// There never was an agent.
+    /// The agent could not be started.
     Refused(Refusal),
 }
 
@@ -111,14 +112,14 @@ impl Exit {
             Exit::Asked => 0,
             Exit::Lost | Exit::Panicked => 1,
             Exit::Refused(_) => 2,
-            // As if it had been hung up on.
+            // As if it received SIGHUP.
             Exit::Gone => 129,
             Exit::Ended(code) => *code,
         }
     }
 }
 
-/// Shows the screen until it ends. The terminal is as before when this returns.
+/// Shows the screen until it ends. When this returns, the terminal is as it was before.
 pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
     let Launch {
         dirs,
@@ -138,9 +139,9 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
             hint,
         }
     })?;
-    // What has panicked has left the terminal; the agent is ended like any other time.
+    // After a panic the terminal has been restored already; the agent is ended as usual.
     let ran = AssertUnwindSafe(async {
-        // Nothing that may wait comes before the first frame.
+        // Nothing that may block comes before the first frame.
         shell.draw().await;
         guard::start();
         shell.agent.start();
@@ -179,14 +180,14 @@ struct Shell {
     colours: Colours,
     appearance: Appearance,
     title: Title,
-    /// Whether the terminal can be told of links.
+    /// Whether the terminal supports links.
     knows_links: bool,
     clicks: Clicks,
     stage: Stage,
-    /// Bytes that go to the terminal with the next frame, but are not part of it.
+    /// Bytes that are sent with the next frame, but are not part of it.
     aside: Vec<u8>,
     last_tick: Option<Instant>,
-    /// The agent is not listened to until then.
+    /// The agent's events are not read until then.
     deaf_until: Option<Instant>,
     /// How many of its events no frame has shown yet.
     unseen: usize,

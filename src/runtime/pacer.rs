@@ -1,12 +1,12 @@
-//! When to draw: what the person does at once, what the agent tells at most once in a while, and otherwise never.
+//! When to draw: at once after the person did something, at a limited rate for output, and otherwise never.
 
 use std::time::{Duration, Instant};
 
 /// The least time between two frames that only show output.
 const BETWEEN_FRAMES: Duration = Duration::from_millis(8);
-/// The same in a long stream, where more would only cost: fifty frames a second look smooth.
+/// The same in a long stream: fifty frames a second look smooth, and more would only cost time.
 const IN_A_STREAM: Duration = Duration::from_millis(20);
-/// So many frames of output in a row are a stream.
+/// This many frames of output in a row are a stream.
 const STREAM: u32 = 8;
 /// Frames further apart than this are not in a row.
 const GAP: Duration = Duration::from_millis(100);
@@ -21,7 +21,7 @@ pub struct Pacer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// Output: with what else comes soon.
+    /// Output: together with what else arrives soon.
     Soon,
     /// The person waits for it.
     Now,
@@ -41,7 +41,7 @@ impl Pacer {
         }
     }
 
-    /// When to look again. `None` when there is nothing to draw, or when it is to be drawn at once.
+    /// When to check again. `None` if there is nothing to draw, or if it is to be drawn at once.
     pub fn deadline(&self) -> Option<Instant> {
         match self.wanted {
             None | Some(Urgency::Now) => None,
@@ -49,7 +49,7 @@ impl Pacer {
         }
     }
 
-    /// Before this, output is not drawn.
+    /// Output is not drawn before this.
     pub fn next_output(&self) -> Option<Instant> {
         let between = if self.row < STREAM {
             BETWEEN_FRAMES
@@ -64,7 +64,7 @@ impl Pacer {
         self.row = match self.wanted {
             Some(Urgency::Soon) if goes_on => self.row.saturating_add(1),
             Some(Urgency::Soon) => 1,
-            // A key among them does not end a stream.
+            // A key in between does not end a stream.
             Some(Urgency::Now) | None => self.row,
         };
         self.wanted = None;

@@ -1,5 +1,5 @@
-//! What becomes of a panic: one of the screen's own thread gives the terminal back and says what happened; one of another
-//! thread is only logged, and the program goes on.
+//! How panics are handled: a panic of the screen's own thread restores the terminal and reports what happened; one of
+//! another thread is only logged, and the program continues.
 
 use std::fmt::Write as _;
 use std::panic::PanicHookInfo;
@@ -17,13 +17,13 @@ pub fn session_is(id: &str) {
     guard::session_is(id);
 }
 
-/// This thread is the screen's own from now on; the hook that is set already writes what it panics about to the log.
+/// Marks this thread as the screen's own; the hook that is already set logs its panics.
 pub fn guard(log: PathBuf) {
     let screen = std::thread::current().id();
     let others = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         others(info);
-        // A task of the screen's runtime runs on its thread, too, and only its own end is lost with it.
+        // A task of the screen's runtime also runs on its thread, but its panic ends only the task.
         if std::thread::current().id() == screen && tokio::task::try_id().is_none() {
             terminal::leave();
             say(&report(info, &log));
@@ -31,8 +31,8 @@ pub fn guard(log: PathBuf) {
     }));
 }
 
-/// For tests of the above and of the guard: `AGENT_TUI_PANIC` makes the first key panic, in the screen's own thread or in
-/// a task, or end the program in a way that no hook hears of; or makes every key slow.
+/// For tests of this and of the guard: `AGENT_TUI_PANIC` makes the first key panic, in the screen's own thread or in a
+/// task, or end the program without any hook; or makes every key slow.
 pub fn rehearse() {
     if cfg!(debug_assertions) {
         match std::env::var("AGENT_TUI_PANIC").as_deref() {
@@ -49,7 +49,7 @@ pub fn rehearse() {
     }
 }
 
-/// Makes one panic two, which ends the program at once.
+/// Panics during a panic, which ends the program at once.
 struct PanicsAgain;
 
 impl Drop for PanicsAgain {
@@ -69,7 +69,7 @@ fn report(info: &PanicHookInfo, log: &Path) -> String {
         "error: internal error: {what} ({})",
         place.unwrap_or_default()
     );
-    // The panic may have come while it was locked.
+    // The panic may have happened while it was locked.
     if let Ok(session) = SESSION.try_lock()
         && let Some(id) = &*session
     {

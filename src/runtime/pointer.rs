@@ -1,4 +1,4 @@
-//! The mouse as the application knows it: what it does, and how often in quick succession.
+//! The mouse for the application: what it does, and how often in quick succession.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 use crate::app::pointer::PointerKind;
 
-/// Two presses this close together belong together.
+/// Presses this close together form a double or triple click.
 const SUCCESSION: Duration = Duration::from_millis(400);
 
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! The loop: wait, take in all that is there, draw.
+//! The loop: wait, take in everything that is ready, draw.
 
 use std::io;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use crate::protocol::{AgentEvent, SessionEvent};
 use crate::ui;
 use crate::ui::text::Targets;
 
-/// Between two ticks, whatever the state asks for.
+/// The least time between two ticks.
 const SHORTEST_TICK: Duration = Duration::from_millis(8);
 /// How much is taken in before a frame is drawn in between.
 const MOST_IN_A_ROUND: usize = 64;
 
-/// So many events between two frames are more than a trickle.
+/// More events than this between two frames are a flood.
 const FLOOD: usize = 256;
 
-/// Something has come.
+/// What the loop waited for.
 enum Heard {
     Signal(Signal),
     Input(Vec<Event>),
@@ -42,7 +42,8 @@ enum Heard {
 }
 
 impl Heard {
-    /// What it counts as in a slow round. A signal may have stopped the whole program for any time.
+    /// Which part of a slow round it counts towards. `None` for a signal, which may have stopped the program for any
+    /// time.
     fn part(&self) -> Option<Part> {
         match self {
             Heard::Signal(_) => None,
@@ -57,7 +58,7 @@ impl Heard {
 impl Shell {
     pub(super) async fn rounds(&mut self) -> Exit {
         loop {
-            // Asked before the clock goes on: what is due is told in relation to it.
+            // Computed before the clock advances, because what is due depends on it.
             let tick = self.tick_at();
             let heard = self.wait(self.deadline(tick), self.listens()).await;
             self.state.now = Instant::now();
@@ -81,7 +82,7 @@ impl Shell {
         }
     }
 
-    /// The next thing to do, at the latest at the deadline. Cancel-safe: what is not taken comes again.
+    /// The next thing to do, at the latest at the deadline. Cancel-safe: what is not taken arrives again.
     async fn wait(&mut self, deadline: Option<Instant>, listens: bool) -> Heard {
         let time = async {
             match deadline {
@@ -116,7 +117,7 @@ impl Shell {
         [frame, tick, look, listen].into_iter().flatten().min()
     }
 
-    /// Whether it is time to hear the agent again.
+    /// Whether to read the agent's events again.
     fn listens(&self) -> bool {
         self.deaf_until.is_none_or(|until| until <= self.state.now)
     }
@@ -124,7 +125,7 @@ impl Shell {
     async fn take(&mut self, heard: Heard, watch: &mut Stopwatch) {
         let (part, stage) = (heard.part(), self.stage);
         self.take_in(heard).await;
-        // Who steps out, or is stopped, waits for others.
+        // A program that steps out or is stopped waits for others, which is not its own time.
         let part = part.filter(|_| self.stage == stage);
         watch.lap(part, Instant::now());
     }
@@ -163,7 +164,7 @@ impl Shell {
             }
             Signal::Stop => self.suspend().await,
             Signal::Continued => self.continued().await,
-            // A Ctrl+C that is meant for the editor reaches us, too.
+            // A Ctrl+C meant for the editor also reaches the program.
             Signal::Interrupted if self.stage == Stage::Away(Reason::Editor) => {}
             Signal::Interrupted => self.exit = Some(Exit::Ended(130)),
             Signal::End(code) => self.exit = Some(Exit::Ended(code)),
@@ -231,7 +232,7 @@ impl Shell {
         self.tell(Msg::Tick).await;
     }
 
-    /// A frame is only made when the terminal has taken the last one: what is drawn is always the newest.
+    /// A frame is only made once the terminal has taken the last one, so the newest state is drawn.
     fn may_draw(&self) -> bool {
         self.stage == Stage::Shown && !self.writer.is_busy()
     }
@@ -255,7 +256,7 @@ impl Shell {
     }
 
     /// After a little text, the next piece is read only when the next frame is due: reading it sooner would wake the
-    /// program up for nothing. A flood is read at once: left unread, it would block whoever writes it.
+    /// program for nothing. A flood is read at once: left unread, it would block its sender.
     fn rest(&mut self) {
         let trickles = (1..FLOOD).contains(&std::mem::take(&mut self.unseen));
         self.deaf_until = self.pacer.next_output().filter(|_| trickles);

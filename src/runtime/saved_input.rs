@@ -1,7 +1,7 @@
-//! What the input keeps on disk: the history of all sessions, and the draft of this one.
+//! What the input saves on disk: the history of all sessions, and this session's draft.
 //!
-//! The history is one file of JSON lines that all running programs append to. The draft is a file that its program
-//! holds a lock on: one without a lock was left behind by a crash, and the next program in that workspace takes it over.
+//! The history is one file of JSON lines that all running programs append to. Each program holds a lock on its draft
+//! file; a draft without a lock was left by a crash, and the next program in that workspace takes it over.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,21 +15,21 @@ use crate::config::dirs::{create_private_dir, short_workspace_key};
 use crate::config::open_regular;
 use crate::config::save::put_private;
 
-/// The history is cut to half of this when it has more entries.
+/// With more entries the history is cut to half of this.
 const MOST_ENTRIES: usize = 2_000;
-/// The end of the file that is read, and so what is kept at most.
+/// How much of the end of the file is read, and so the most that is kept.
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 
 #[derive(Debug)]
 pub struct SavedInput {
     history: PathBuf,
     drafts: PathBuf,
-    /// What the names of this workspace's drafts begin with.
+    /// The prefix of this workspace's drafts.
     workspace: String,
     draft: Option<DraftFile>,
 }
 
-/// The draft of this program, locked as long as it runs.
+/// This program's draft, locked while it runs.
 #[derive(Debug)]
 struct DraftFile {
     path: PathBuf,
@@ -51,7 +51,7 @@ impl SavedInput {
         }
     }
 
-    /// What was sent, from the oldest to the newest. Cuts the file when it has become long.
+    /// What was sent, from the oldest to the newest. Cuts the file if it has become too long.
     pub fn history(&self) -> io::Result<Vec<String>> {
         let opened = open_regular(&self.history, OpenOptions::new().read(true));
         let mut file = match opened {
@@ -70,13 +70,13 @@ impl SavedInput {
         let mut file = self.lock_history()?;
         let mut line = entry(text);
         if !ends_with_newline(&file)? {
-            // Somebody was cut off while writing; that must not spoil this entry.
+            // Another program was interrupted while writing; that must not damage this entry.
             line.insert(0, b'\n');
         }
         file.write_all(&line)
     }
 
-    /// Keeps the draft, or forgets it when it is empty.
+    /// Saves the draft, or deletes it if it is empty.
     pub fn keep_draft(&mut self, text: &str) -> io::Result<()> {
         if text.is_empty() {
             return match self.draft.take() {
@@ -95,7 +95,7 @@ impl SavedInput {
         Ok(())
     }
 
-    /// Takes over the newest draft of this workspace whose program has ended without sending it.
+    /// Takes over the newest draft of this workspace whose program ended without sending it.
     pub fn left_draft(&mut self) -> io::Result<Option<String>> {
         let mut left: Vec<(SystemTime, PathBuf)> = match std::fs::read_dir(&self.drafts) {
             Ok(entries) => entries
@@ -132,7 +132,7 @@ impl SavedInput {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // Another program may have taken it over and sent it meanwhile.
+        // Another program may have taken it over and sent it.
         if !is_at(&file, &path)? {
             return Ok(None);
         }
@@ -154,7 +154,7 @@ impl SavedInput {
         Ok(DraftFile { path, file })
     }
 
-    /// Opens the history for appending, alone. The file may be replaced while one waits for the lock.
+    /// Opens the history for appending, with an exclusive lock. The file may be replaced while waiting for the lock.
     fn lock_history(&self) -> io::Result<File> {
         if let Some(folder) = self.history.parent() {
             create_private_dir(folder)?;
@@ -197,7 +197,7 @@ fn entry(text: &str) -> Vec<u8> {
     line
 }
 
-/// The texts of the last lines of a file. Lines that are no entries are passed over.
+/// The texts of the last lines of a file. Invalid lines are skipped.
 fn read_entries(file: &mut File) -> io::Result<Vec<String>> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(MOST_BYTES)))?;

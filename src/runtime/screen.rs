@@ -1,12 +1,11 @@
-//! What the terminal shows: a frame is painted, and comes out as the bytes that change the last one into it.
+//! What the terminal shows: a frame is painted and encoded as the bytes that turn the last one into it.
 //!
-//! The difference is made here, not by ratatui: half a wide character that is written over takes the other half with it,
-//! and terminals do not agree on how that looks, so the other half is drawn, too. Rows that have only moved are moved by
-//! the terminal itself.
+//! ratatui's diff is not used. Overwriting half of a wide character damages the other half, and terminals differ in how
+//! that looks, so the other half is drawn, too. Rows that only moved are scrolled by the terminal itself.
 //!
-//! Nor do terminals agree on the width of what is made of several characters: a family, a flag, a skin tone. Where one
-//! takes more room than it has here, the rest of it stays where nothing is ever drawn. A row with one of these, now or
-//! before, is emptied and drawn whole when it changes or moves.
+//! Terminals also disagree about the width of clusters of several characters: a family, a flag, a skin tone. If one is
+//! wider in the terminal than here, the rest of it stays where nothing is drawn. So a row that has one of these, or had
+//! one, is cleared and drawn as a whole when it changes or moves.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect, Size};
@@ -28,7 +27,7 @@ pub struct Screen {
     /// Which rows the next frame changes.
     changed: Vec<bool>,
     size: Size,
-    /// Whether cells that are emptied take the ground that is set; elsewhere they are written as blanks.
+    /// Whether cleared cells get the current background; if not, they are written as blanks.
     pub erases_in_colour: bool,
 }
 
@@ -44,20 +43,20 @@ impl Screen {
         }
     }
 
-    /// The next frame has another size. A terminal that changes its size may do anything with what it shows.
+    /// The next frame has another size. A terminal may do anything with its content when it is resized.
     pub fn resize(&mut self, size: Size) {
         self.size = size;
         self.encoder.resize(size);
         self.repaint();
     }
 
-    /// The next frame is drawn whole.
+    /// The next frame is drawn as a whole.
     pub fn repaint(&mut self) {
         self.shown = Buffer::default();
     }
 
-    /// Lets a frame be painted; the painter says where the caret is, and `moves` is the part whose rows may move up and
-    /// down; `links` says where links lead. `None` when the frame looks like the last one. `spare` is a buffer to use again.
+    /// Paints a frame. `paint` returns the caret, `moves` is the area whose rows may scroll, and `links` has the
+    /// targets of links. `None` if the frame looks like the last one. `spare` is a buffer to reuse.
     pub fn draw(
         &mut self,
         spare: Vec<u8>,
@@ -100,7 +99,7 @@ impl Screen {
     }
 }
 
-/// Notes which rows look different. Comparing is most of what a frame costs: it is done once.
+/// Finds the rows that look different. Comparing is most of a frame's cost, so it is done once.
 fn compare(before: &Buffer, after: &Buffer, changed: &mut Vec<bool>) {
     changed.clear();
     changed.extend((0..after.area.height).map(|y| row(before, y) != row(after, y)));
@@ -112,7 +111,7 @@ fn row(buffer: &Buffer, y: u16) -> &[Cell] {
     &buffer.content[start..start + columns]
 }
 
-/// Sends every cell that looks different, and those that the change of a neighbour has touched.
+/// Sends every cell that looks different, and those damaged by the change of a neighbour.
 fn change_row(
     (before, after): (&[Cell], &[Cell]),
     y: u16,
@@ -145,10 +144,10 @@ fn change_row(
     }
 }
 
-/// From here on emptying cells takes fewer bytes than writing blanks.
+/// For fewer blanks, writing takes fewer bytes than clearing.
 const WORTH_ERASING: usize = 8;
 
-/// How many cells from here on are the same blank, up to the last of them that has changed.
+/// How many cells from here on are the same blank, up to the last changed one.
 fn blanks(before: &[Cell], after: &[Cell], x: usize) -> usize {
     let cell = &after[x];
     let is_plain = cell.modifier.is_empty() && cell.underline_color == Cell::EMPTY.underline_color;
@@ -160,7 +159,7 @@ fn blanks(before: &[Cell], after: &[Cell], x: usize) -> usize {
     changed.map_or(0, |last| last + 1)
 }
 
-/// Sends a row as if nothing were known of what the terminal shows there.
+/// Sends a row as if nothing were known about what the terminal shows there.
 fn draw_row(cells: &[Cell], y: u16, links: &Targets, encoder: &mut Encoder) {
     encoder.begin_row(y);
     let mut x = 0;
@@ -177,7 +176,7 @@ fn draw_row(cells: &[Cell], y: u16, links: &Targets, encoder: &mut Encoder) {
     encoder.end_row();
 }
 
-/// Whether the terminal may take something in the row for wider or narrower than it is here.
+/// Whether the terminal may measure something in the row differently.
 fn is_uncertain(row: &[Cell]) -> bool {
     row.iter().any(is_cluster)
 }

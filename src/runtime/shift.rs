@@ -1,12 +1,12 @@
-//! Rows that have moved up or down as a whole: a conversation that goes on is mostly that. Telling the terminal to move
-//! them takes a few bytes, painting them again a whole screen.
+//! Rows that have moved up or down as a whole, which is most of what a growing conversation does. Scrolling them takes
+//! a few bytes, painting them again a whole screen.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 
-/// Further moves are rare, and looking for them costs.
+/// Larger moves are rare, and searching for them costs time.
 const FURTHEST: u16 = 24;
-/// So many rows have to be saved for it to be worth it.
+/// How many rows it has to save to be worthwhile.
 const LEAST_SAVED: usize = 3;
 
 /// Rows from `top` to before `bottom` move up by `up`, or down if that is negative.
@@ -18,8 +18,8 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// The move that saves most, of rows in a part of the screen. What is beside that part moves along, and is painted again
-    /// where it has to be. `changed` tells which rows of the screen do not look as before.
+    /// The move that saves most in an area of the screen. What is beside the area moves along, and is painted again if
+    /// necessary. `changed` has the rows of the screen that look different.
     pub fn find(before: &Buffer, after: &Buffer, part: Rect, changed: &[bool]) -> Option<Self> {
         let part = part.intersection(before.area).intersection(after.area);
         let rows = usize::from(part.top())..usize::from(part.bottom());
@@ -45,8 +45,8 @@ struct Run {
     saved: usize,
 }
 
-/// What each row of a part looks like, as a number: equal for rows that look the same. Every row is compared with every
-/// other one, and numbers are compared faster than cells.
+/// The look of each row of an area, as a number: equal for rows that look the same. Every row is compared with every
+/// other one, and numbers are faster to compare than cells.
 struct Looks {
     before: Vec<usize>,
     after: Vec<usize>,
@@ -83,7 +83,7 @@ fn letters(row: &[Cell]) -> usize {
     })
 }
 
-/// The rows that are, `up` rows further down, what they were.
+/// The longest run of rows that moved up by `up`.
 fn longest_run(looks: &Looks, part: Rect, changed: &[bool], up: i16) -> Option<Run> {
     let mut best: Option<Run> = None;
     let (mut first, mut saved) = (None, 0);
@@ -122,7 +122,7 @@ fn cells(buffer: &Buffer, part: Rect, y: u16) -> &[Cell] {
     &buffer.content[start..start + usize::from(part.width)]
 }
 
-/// Does to a buffer what the terminal does to its screen.
+/// Scrolls a buffer as the terminal scrolls its screen.
 pub fn apply(buffer: &mut Buffer, shift: Shift) {
     let columns = usize::from(buffer.area.width);
     let rows =

@@ -11,10 +11,10 @@ pub enum Signal {
     Resized,
     /// The person wants the shell back for a while.
     Stop,
-    /// The program was stopped and goes on, perhaps in the background.
+    /// The program was stopped and continues, perhaps in the background.
     Continued,
     Interrupted,
-    /// Come to an end, with this exit code.
+    /// End with this exit code.
     End(u8),
 }
 
@@ -35,7 +35,7 @@ impl Signals {
         })
     }
 
-    /// Several of a kind that have come since are one. Cancel-safe.
+    /// Several signals of one kind become one. Cancel-safe.
     pub async fn next(&mut self) -> Signal {
         use crate::process::signals::Signal as Ending;
         tokio::select! {

@@ -1,8 +1,8 @@
-//! What a round of the event loop spends its time on, for the debug log: one that takes long is felt as a key that hangs.
+//! What a round of the event loop spends its time on, for the debug log: a slow one feels like a key that hangs.
 
 use std::time::{Duration, Instant};
 
-/// A round, or a frame, that takes longer than this is told about.
+/// A slower round or frame is logged.
 const SLOW: Duration = Duration::from_millis(50);
 
 /// What a round does.
@@ -11,7 +11,7 @@ pub enum Part {
     Input,
     Jobs,
     Agent,
-    /// A frame was written, colours came, time passed.
+    /// A frame was written, colours arrived, time passed.
     Rest,
     Layout,
     Paint,
@@ -44,8 +44,8 @@ impl Stopwatch {
         }
     }
 
-    /// The time since the last lap was spent on this; on nothing of ours, if it is `None`: the program was stopped, or its
-    /// terminal had another reader.
+    /// The time since the last lap was spent on this; `None` for time that is not our own: the program was stopped, or
+    /// another program had the terminal.
     pub fn lap(&mut self, part: Option<Part>, now: Instant) {
         if let Some(part) = part {
             self.spent[part as usize] += now.saturating_duration_since(self.last);
@@ -58,7 +58,7 @@ impl Stopwatch {
         self.spent.iter().sum()
     }
 
-    /// What the time was spent on, the most first; `None` if it was not long.
+    /// What the time was spent on, the most first; `None` if it was not slow.
     fn slow(&self) -> Option<String> {
         if self.took() <= SLOW {
             return None;
@@ -72,7 +72,7 @@ impl Stopwatch {
         Some(told.collect::<Vec<_>>().join(", "))
     }
 
-    /// Warns if it was long.
+    /// Warns if it was slow.
     pub fn stop(&self, what: &'static str) {
         if let Some(spent) = self.slow() {
             tracing::warn!(took = ?self.took(), laps = self.laps, spent, "{what}");

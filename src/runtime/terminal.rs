@@ -1,7 +1,7 @@
-//! The terminal's modes: taken at the start, given back in every way that the program can end.
+//! The terminal's modes: set at the start, restored however the program ends.
 //!
-//! [`leave`] does nothing when there is nothing to give back, so everybody may call it: the orderly end, a signal, and
-//! the hook for panics.
+//! [`leave`] does nothing if there is nothing to restore, so it can be called from everywhere: the normal end, a
+//! signal, and the panic hook.
 
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,21 +17,22 @@ use rustix::termios::{
 use super::guard::{self, Holding};
 use crate::process::running;
 
-/// The title is kept, then: the other screen, pastes in brackets, focus, the mouse with its drags, keys told apart.
+/// Saves the title, then turns on: the alternate screen, bracketed paste, focus reports, the mouse with drags, and the
+/// keyboard protocol.
 pub const SCREEN_ON: &str =
     "\x1b[22;0t\x1b[?1049h\x1b[?2004h\x1b[?1004h\x1b[?1000h\x1b[?1002h\x1b[?1006h\x1b[>1u";
 /// The same backwards, after a frame that may have been cut off.
 pub const SCREEN_OFF: &str = "\x1b[?2026l\x1b[?7h\x1b[0m\x1b[<u\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[?1049l\x1b[23;0t";
-/// Asks for the colour of the ground.
+/// Asks for the background colour.
 const ASK_GROUND: &str = "\x1b]11;?\x1b\\";
 
-/// How long a terminal that does not read may keep the program from ending.
+/// How long a terminal that does not read may delay the program's end.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// A terminal can claim any size; no more than this is drawn on.
+/// A terminal can claim any size; more than this is not used.
 const LARGEST: Size = Size::new(1000, 500);
 
-/// The terminal's modes as they were, and whether it is ours now.
+/// The terminal's original modes, and whether we have changed them.
 static MODES: Mutex<Modes> = Mutex::new(Modes {
     before: None,
     ours: false,
@@ -84,8 +85,8 @@ pub fn enter() -> io::Result<()> {
     Ok(())
 }
 
-/// What to leave the terminal with in the end. An editor, or whatever else had the terminal meanwhile, may have left it
-/// in a state that no shell can use; then it is what was found at the start.
+/// The modes to restore in the end. If an editor or another program left the terminal in a state that no shell can use,
+/// these are the modes found at the start.
 fn to_restore(before: Option<Termios>, found: Termios) -> Termios {
     match before {
         Some(before) if !has_lines(&found) => before,
@@ -93,18 +94,18 @@ fn to_restore(before: Option<Termios>, found: Termios) -> Termios {
     }
 }
 
-/// Whether a terminal in these modes reads lines and shows what is typed.
+/// Whether a terminal in these modes reads lines and echoes what is typed.
 pub fn has_lines(modes: &Termios) -> bool {
     let needed = LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
     modes.local_modes.contains(needed)
 }
 
-/// Gives the terminal back. Does nothing if it was given back already.
+/// Restores the terminal. Does nothing if it was restored already.
 pub fn leave() {
     give_back(|| say(SCREEN_OFF));
 }
 
-/// The same where the normal screen is shown already.
+/// The same if the normal screen is already shown.
 pub fn leave_normal() {
     give_back(|| ());
 }
@@ -121,7 +122,7 @@ fn give_back(screen_off: impl FnOnce()) {
     }
 }
 
-/// The screen is the normal one for a while; the modes stay ours.
+/// The normal screen is shown for a while; the modes stay ours.
 pub fn holds_normal_screen(normal: bool) {
     let holding = if normal {
         Holding::Modes
@@ -137,7 +138,7 @@ pub fn holds_normal_screen(normal: bool) {
     }
 }
 
-/// The terminal that a run without a screen prints to, as it was found. Commands may change it behind our back.
+/// The original modes of the terminal that a run without a screen prints to. Commands may change them.
 pub struct Found(Option<Termios>);
 
 impl Found {
@@ -145,8 +146,7 @@ impl Found {
         Self(tcgetattr(io::stdout()).ok().filter(has_lines))
     }
 
-    /// Makes a terminal usable again that was, and is not any more. One that belongs to another program by now is left
-    /// alone.
+    /// Restores a terminal that was usable and no longer is. One that belongs to another program by now is left alone.
     pub fn restore(&self) {
         let ours = tcgetpgrp(io::stdout()).is_ok_and(|group| group == rustix::process::getpgrp());
         if let Some(found) = &self.0
@@ -159,11 +159,11 @@ impl Found {
 }
 
 fn restore(before: &Termios) {
-    // Not after what is still to be written: a terminal that does not read would keep us here.
+    // Don't wait for pending output: a terminal that does not read would block us.
     let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
 }
 
-/// Writes to the terminal past the writing thread, if it reads at all.
+/// Writes to the terminal without the writing thread, if the terminal reads at all.
 pub fn say(text: &str) {
     let out = io::stdout();
     let mut bytes = text.as_bytes();
@@ -182,7 +182,7 @@ pub fn say(text: &str) {
     }
 }
 
-/// What to ask a terminal about itself. The console of Linux would print it.
+/// What to ask a terminal about itself. The Linux console would print it.
 pub fn questions() -> &'static str {
     match std::env::var("TERM").as_deref() {
         Ok("linux") => "",
@@ -190,18 +190,18 @@ pub fn questions() -> &'static str {
     }
 }
 
-/// Whether the terminal knows links, or passes over them: all do but the oldest and the console of Linux, which may print them.
+/// Whether the terminal shows or ignores links: all do except the oldest and the Linux console, which may print them.
 pub fn knows_links() -> bool {
     let kind = std::env::var("TERM").unwrap_or_default();
     !matches!(&*kind, "" | "dumb" | "linux") && !kind.starts_with("vt")
 }
 
-/// Whether what is emptied takes the ground that is set. GNU screen, which says where it is in `STY`, forgets it.
+/// Whether cleared cells get the current background. GNU screen, recognised by `STY`, ignores it.
 pub fn erases_in_colour() -> bool {
     std::env::var_os("STY").is_none()
 }
 
-/// A terminal that does not know its size has the usual one; one that claims too much is used in part.
+/// A terminal that does not know its size gets the usual one; one that claims too much is used in part.
 pub fn size() -> Size {
     match tcgetwinsize(io::stdout()) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Size::new(
@@ -212,17 +212,17 @@ pub fn size() -> Size {
     }
 }
 
-/// Whether the terminal is ours to write to: a program in the background must not touch it.
+/// Whether we may write to the terminal: a program in the background must not touch it.
 pub fn is_foreground() -> bool {
     tcgetpgrp(io::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
-/// Whether anybody could let the program go on once it is stopped: not where a terminal was opened just for it.
+/// Whether a shell could continue the program once it is stopped: not if the terminal was opened just for it.
 pub fn has_shell() -> bool {
     rustix::process::getsid(None).is_ok_and(|session| session != rustix::process::getpid())
 }
 
-/// Stops the program and whatever it was started together with, as the shell expects it. Returns when it goes on.
+/// Stops the program and its process group, as the shell expects. Returns when it is continued.
 pub fn stop() {
     let _nobody_starts = running::starting();
     let _ = rustix::process::kill_current_process_group(Signal::STOP);

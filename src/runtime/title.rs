@@ -4,7 +4,7 @@ use crate::app::AppState;
 use crate::app::dialogs::Dialog;
 use crate::text::{beginning, one_line};
 
-/// Names of directories can be of any length.
+/// Directory names can have any length.
 const LONGEST: usize = 200;
 
 #[derive(Debug, Default)]

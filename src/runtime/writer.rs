@@ -1,6 +1,6 @@
-//! The way to the terminal: a thread that writes, because a terminal may not read for a while.
+//! Writes to the terminal on a thread, because a terminal may stop reading for a while.
 //!
-//! One write at a time: as long as it lasts no other frame is made, so the newest state is what is drawn next.
+//! One write at a time: no other frame is made meanwhile, so the newest state is drawn next.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,9 +13,9 @@ use tokio::sync::mpsc;
 pub struct Writer {
     bytes: outgoing::Sender<Vec<u8>>,
     done: mpsc::UnboundedReceiver<io::Result<Vec<u8>>>,
-    /// How many pieces are on their way.
+    /// How many writes are pending.
     pending: usize,
-    /// A buffer to use again.
+    /// A buffer to reuse.
     spare: Vec<u8>,
 }
 
@@ -54,14 +54,14 @@ impl Writer {
         std::mem::take(&mut self.spare)
     }
 
-    /// Hands bytes over. What is no frame may be handed over while it is busy, and waits in line.
+    /// Writes bytes. Anything but a frame may be written while it is busy, and waits in line.
     pub fn write(&mut self, bytes: Vec<u8>) {
         self.pending += 1;
-        // A thread that has ended has said why.
+        // A thread that has ended has reported why.
         let _ = self.bytes.send(bytes);
     }
 
-    /// Comes when a write has ended: never, while there is none. Cancel-safe.
+    /// Resolves when a write has ended: never, if there is none. Cancel-safe.
     pub async fn done(&mut self) -> io::Result<()> {
         if !self.is_busy() {
             return std::future::pending().await;
@@ -73,7 +73,7 @@ impl Writer {
     }
 }
 
-/// Also for a terminal that somebody has told not to let its users wait.
+/// Also works for a terminal that was set to non-blocking.
 fn write_all(terminal: &impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match rustix::io::write(terminal, bytes) {

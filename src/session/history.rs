@@ -12,7 +12,8 @@ use super::record::{Line, Record};
 use super::repair;
 use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentId, Block, CallRef, Message, Origin, Role, Spending, ToolCall, ToolResult, ToolUse, WireId,
+    AgentId, Block, CallRef, Message, Origin, Role, Spending, ToolCall, ToolResult, ToolUse,
+    ToolsTold, WireId,
 };
 
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -37,6 +38,7 @@ pub struct History {
     cwd: Option<PathBuf>,
     spending: Option<Spending>,
     asides: Vec<(ToolCall, ToolResult)>,
+    tools: ToolsTold,
     turn: Turn,
 }
 
@@ -152,6 +154,11 @@ impl History {
         &self.asides
     }
 
+    /// What the requests have said about tools.
+    pub fn tools(&self) -> &ToolsTold {
+        &self.tools
+    }
+
     /// What a repair would do to it, as far as it is worth a word; `None` if it can be sent as it is.
     pub fn repairs(&self) -> Option<Vec<String>> {
         if repair::is_sound(&self.messages) {
@@ -211,13 +218,15 @@ impl History {
             }
             Record::Delivered { calls, then } => self.deliver(calls, then),
             Record::Paused { .. } => self.turn.paused = true,
-            Record::GoneOn => self.turn.paused = false,
+            Record::Continued => self.turn.paused = false,
             Record::End { .. } | Record::Run { .. } => self.end(),
             Record::Discarded => {
                 self.open = None;
                 self.results.clear();
             }
             Record::Spent { spending } => self.spending = Some(*spending),
+            Record::Offered { tools, announced } => self.tools.tell(tools, announced),
+            Record::Activated { tools } => self.tools.activate(tools),
             Record::Moved { cwd } => self.cwd = Some(cwd.clone()),
             Record::Session { cwd, .. } => self.workspace = Some(cwd.clone()),
             Record::Repaired { .. } => {

@@ -72,6 +72,16 @@ pub enum Record {
     /// What the model plans to do from now on.
     Todos { todos: Vec<Todo> },
 
+    /// The request that follows sends these tools for the first time, and announces those by name only for the first time.
+    Offered {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tools: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        announced: Vec<String>,
+    },
+    /// The model has asked for these tools: requests send them from now on.
+    Activated { tools: Vec<String> },
+
     // Turns.
     /// The person's message.
     User { message: Message },
@@ -122,8 +132,9 @@ pub enum Record {
     Repaired { what: Vec<String> },
     /// A limit was reached, and the person is asked.
     Paused { why: String },
-    /// It goes on after a pause.
-    GoneOn,
+    /// The turn continues after a pause.
+    #[serde(rename = "gone_on")]
+    Continued,
     /// The turn is over.
     End {
         ending: String,

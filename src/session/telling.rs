@@ -109,7 +109,7 @@ fn told(
         }
         Record::Saved { saved_ms } => turn(TurnEvent::Saved(Duration::from_millis(saved_ms))),
         Record::Paused { why } => turn(TurnEvent::Paused { why }),
-        Record::GoneOn => turn(TurnEvent::GoneOn),
+        Record::Continued => turn(TurnEvent::Continued),
         Record::End { .. } => summary(record, history)
             .map(|summary| turn(TurnEvent::Finished(summary)))
             .unwrap_or_default(),
@@ -124,6 +124,8 @@ fn told(
         // What the model is sent, not what a person sees.
         Record::Session { .. }
         | Record::Moved { .. }
+        | Record::Offered { .. }
+        | Record::Activated { .. }
         | Record::Block { .. }
         | Record::Repaired { .. }
         | Record::Change { .. } => Vec::new(),

@@ -303,6 +303,9 @@ impl Settings {
         });
         self.set(page, "retries", file.retries, |it| &mut it.retries);
         self.set(page, "theme", file.theme, |it| &mut it.theme);
+        self.set(page, "toolSearch", file.tool_search, |it| {
+            &mut it.tool_search
+        });
     }
 
     /// The mode that a file may choose. One of a project never lets more run than acceptEdits, trusted or not; one that is

@@ -25,7 +25,7 @@ use crate::config::json::Wrong;
 use crate::hooks::Hook;
 use crate::permissions::{Rules, Source};
 use crate::process::sandbox::Unasked;
-use crate::protocol::{InterruptBehavior, Mode, OnBashError, Price};
+use crate::protocol::{Deferral, InterruptBehavior, Mode, OnBashError, Price};
 
 pub use file::{keys, schema};
 
@@ -68,6 +68,8 @@ pub struct Settings {
     pub disable_all_hooks: Option<bool>,
     /// Whether commands that run without asking are sandboxed.
     pub unasked: Option<Unasked>,
+    /// When tools are announced by name only.
+    pub tool_search: Option<Deferral>,
     /// What a person should know about the files: unknown keys, rules that are not used.
     pub warnings: Vec<String>,
     /// What a person must fix. It is not used, and where it may have forbidden something, everything is asked about.

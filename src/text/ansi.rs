@@ -1,17 +1,18 @@
-//! Takes escape sequences out of tool output, so that coloured output reads as its text.
+//! Removes escape sequences from tool output, so that coloured output reads as its text.
 //!
-//! Only well-formed sequences go; [`super::clean()`] makes the rest visible. A sequence never spans a line or another
-//! escape character: an unfinished one cannot swallow what follows, and every byte is looked at a bounded number of times.
+//! Only well-formed sequences are removed; [`super::clean()`] makes the rest visible. A sequence never spans a line or
+//! another escape character: an unfinished one cannot swallow what follows, and every byte is read a bounded number of
+//! times.
 
 use std::borrow::Cow;
 
-/// What a line shows in the end: a program that goes back to its start writes over it.
+/// What a line shows in the end: after a carriage return a program overwrites it.
 pub fn overwritten(line: &str) -> &str {
     let line = line.trim_end_matches('\r');
     line.rsplit('\r').next().unwrap_or(line)
 }
 
-/// `text` without its CSI, OSC, DCS and two-character escape sequences, in the 7-bit and the 8-bit form.
+/// `text` without its CSI, OSC, DCS and two-character escape sequences, in 7-bit and 8-bit form.
 pub fn strip_ansi(text: &str) -> Cow<'_, str> {
     let Some(first) = next_introducer(text, 0) else {
         return Cow::Borrowed(text);
@@ -40,7 +41,7 @@ fn next_introducer(text: &str, from: usize) -> Option<usize> {
         .find(|&at| bytes[at] == ESCAPE || bytes.get(at + 1).is_some_and(|byte| *byte < 0xa0))
 }
 
-/// Where the sequence that starts at `start` is over, if it is well-formed.
+/// Where the sequence that starts at `start` ends, if it is well-formed.
 fn sequence_end(text: &str, start: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let (kind, body) = match (bytes[start], bytes.get(start + 1)?) {

@@ -8,16 +8,16 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::lines::Lines;
 
-/// Lines of the old text that lines of the new one replace; either can be none.
+/// Lines of the old text and the lines that replace them; either can be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     pub old: Range<usize>,
     pub new: Range<usize>,
 }
 
-/// How many lines are compared with all that Myers' algorithm can do; lines chosen to be hard then cost some tens of
-/// milliseconds. Larger texts are first cut at lines that occur once in both, and what is still larger between two
-/// such lines counts as replaced as a whole.
+/// How many lines are compared with Myers' algorithm; in the worst case that takes some tens of milliseconds. Larger
+/// texts are first cut at lines that occur once in both, and a part between two such lines that is still larger counts
+/// as replaced.
 const MOST_COMPARED: usize = 10_000;
 
 /// How many lines a change adds and removes.
@@ -69,7 +69,7 @@ pub fn edits(before: &Lines, after: &Lines) -> Vec<Edit> {
     comparison.edits
 }
 
-/// Numbers instead of lines: equal lines have the same one, and comparing them costs nothing.
+/// Numbers instead of lines: equal lines have the same one, which makes comparing cheap.
 #[derive(Default)]
 struct Names<'a>(HashMap<&'a str, u32>);
 
@@ -142,7 +142,7 @@ fn shift(range: &Range<usize>, by: usize) -> Range<usize> {
     range.start + by..range.end + by
 }
 
-/// Places of lines that occur once in both texts, as many as are in the same order in both.
+/// Lines that occur once in both texts: the longest sequence that has the same order in both.
 fn anchors(old: &[u32], new: &[u32]) -> Vec<(usize, usize)> {
     let (in_old, in_new) = (only_places(old), only_places(new));
     let mut common: Vec<(usize, usize)> = in_old
@@ -151,7 +151,8 @@ fn anchors(old: &[u32], new: &[u32]) -> Vec<(usize, usize)> {
         .collect();
     common.sort_unstable();
 
-    // The longest rising run by patience: `ends[n]` ends the lowest run of n + 1, `before` links each to its own.
+    // The longest increasing subsequence by patience: `ends[n]` ends the lowest run of n + 1, `before` links each to
+    // its predecessor.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(common.len());
     for (index, (_, place)) in common.iter().enumerate() {
@@ -170,7 +171,7 @@ fn anchors(old: &[u32], new: &[u32]) -> Vec<(usize, usize)> {
     run
 }
 
-/// Where each line is; `None` if there are several of it.
+/// Where each line is; `None` if it occurs several times.
 fn only_places(lines: &[u32]) -> HashMap<u32, Option<usize>> {
     let mut places = HashMap::with_capacity(lines.len());
     for (at, name) in lines.iter().enumerate() {

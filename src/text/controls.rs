@@ -1,12 +1,12 @@
-//! The characters that a terminal would obey.
+//! Control characters.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::picture;
 
-/// JSON with all controls escaped. JSON itself needs that only for those below the blank; a terminal obeys those above the
-/// letters as well.
+/// JSON with all control characters escaped. JSON itself requires that only for those below the space; terminals also
+/// interpret those from 0x7f on.
 pub fn without_controls(json: &str) -> Cow<'_, str> {
     let is_obeyed = |letter: char| matches!(letter, '\u{7f}'..='\u{9f}');
     if !json.contains(is_obeyed) {
@@ -23,13 +23,13 @@ pub fn without_controls(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Text with its control characters shown instead of obeyed, in the same way as on the screen.
+/// Text with its control characters made visible, in the same way as on the screen.
 pub fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
             '\n' | '\t' => clean.push(letter),
-            // Controls, and the marks that change the direction of text around them.
+            // Controls, and marks that change the direction of the text around them.
             letter if letter.is_control() => clean.push_str(&picture(letter)),
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => clean.push_str(&picture(letter)),
             letter => clean.push(letter),
@@ -38,7 +38,7 @@ pub fn clean(text: &str) -> String {
     clean
 }
 
-/// Text for the inside of one line, a title or a name, with its control characters left out.
+/// Text for a single line, such as a title or a name, without control characters.
 pub fn one_line(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).collect()
 }

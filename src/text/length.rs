@@ -1,14 +1,14 @@
-//! Texts that are longer than what they are part of can bear. Lengths are in characters.
+//! Shortens long texts. Lengths are in characters.
 
 use std::borrow::Cow;
 
-/// No more than so many characters of a text.
+/// At most this many characters of a text.
 pub fn beginning(text: &str, most: usize) -> &str {
     let end = text.char_indices().nth(most);
     end.map_or(text, |(end, _)| &text[..end])
 }
 
-/// No more than so many characters of a text, and `mark` behind them if that is not all.
+/// At most this many characters of a text, followed by `mark` if it was cut.
 pub fn shortened<'t>(text: &'t str, most: usize, mark: &str) -> Cow<'t, str> {
     let kept = beginning(text, most);
     if kept.len() == text.len() {
@@ -18,7 +18,7 @@ pub fn shortened<'t>(text: &'t str, most: usize, mark: &str) -> Cow<'t, str> {
     }
 }
 
-/// The first line of a text, or the beginning of it, with a mark if that is not all.
+/// The first line of a text, or its beginning, with a mark if it was cut.
 pub fn first_line(text: &str, most: usize) -> String {
     let text = text.trim();
     let line = beginning(text.lines().next().unwrap_or_default(), most);

@@ -1,4 +1,4 @@
-//! A text cut into lines, without copying it.
+//! A text split into lines, without copying it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub enum Ending {
     Missing,
 }
 
-/// Lines are what `\n` ends; a text that ends with one has no empty line after it, and an empty text has none at all.
+/// Every line ends with `\n`; a text that ends with one has no empty line after it, and an empty text has no lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lines {
     text: Arc<str>,
@@ -52,7 +52,7 @@ impl Lines {
         self.slice(index..index + 1)
     }
 
-    /// One line, and what ends it.
+    /// One line, and its ending.
     pub fn line(&self, index: usize) -> (&str, Ending) {
         let raw = self.raw(index);
         match raw.strip_suffix('\n') {

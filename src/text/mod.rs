@@ -1,5 +1,5 @@
-//! Texts on their way to somebody: made harmless for a terminal, shortened, and the words and lines in them compared. Depends
-//! on nothing, so that everyone can use it.
+//! Text for people and models: cleaned for a terminal, shortened, split into lines and compared. Depends on nothing, so
+//! that every room can use it.
 
 mod ansi;
 pub mod compare;

@@ -1,6 +1,6 @@
-//! Which characters the eye cannot see, and how they are shown.
+//! Which characters are invisible, and how they are shown.
 
-/// A character that hides, reorders or controls, and so is shown instead of obeyed.
+/// A character that hides, reorders or controls text, and is therefore made visible.
 pub fn is_hidden(character: char) -> bool {
     matches!(character,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
@@ -16,12 +16,12 @@ pub fn is_hidden(character: char) -> bool {
         || u32::from(character) & 0xfffe == 0xfffe
 }
 
-/// A blank that is not the space it looks like. Harmless in prose, telling in a command.
+/// A blank that is not an ordinary space. Harmless in prose, suspicious in a command.
 pub fn is_odd_space(character: char) -> bool {
     character != ' ' && (character.is_whitespace() || character == '\u{2800}')
 }
 
-/// What is painted for a hidden character: a control picture, or its number.
+/// What is painted for a hidden character: a control picture, or its code point.
 pub fn picture(character: char) -> String {
     match character {
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character))
@@ -31,13 +31,13 @@ pub fn picture(character: char) -> String {
     }
 }
 
-/// Its number, for a character that is not painted itself.
+/// The code point of a character that is not painted itself.
 pub fn number(character: char) -> String {
     format!("<U+{:04X}>", u32::from(character))
 }
 
-/// Whether the hidden character at `index` of a cluster does what it is meant for: joins emoji, picks their coloured
-/// form, or shapes a script that is written with joiners.
+/// Whether the hidden character at `index` of a cluster is used as intended: joins emoji, selects their coloured form,
+/// or shapes a script that is written with joiners.
 pub fn is_rightful(cluster: &[char], index: usize) -> bool {
     let before = index.checked_sub(1).map(|before| cluster[before]);
     let after = cluster.get(index + 1).copied();
@@ -53,7 +53,7 @@ pub fn is_rightful(cluster: &[char], index: usize) -> bool {
     }
 }
 
-/// A kiss with two skin tones has ten characters; nothing that people write has more.
+/// A kiss with two skin tones has ten characters; no valid emoji has more.
 const LONGEST_EMOJI: usize = 10;
 
 fn is_keycap(character: char) -> bool {

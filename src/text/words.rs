@@ -1,14 +1,14 @@
-//! Words that somebody wrote, in what is said about them.
+//! Words in messages.
 
 use super::beginning;
 
-/// Below this likeness a suggestion would only confuse.
+/// A suggestion that is less similar would only confuse.
 const ALIKE: f64 = 0.75;
 
 /// Longer words are cut in messages.
 const LONGEST: usize = 40;
 
-/// The known word that whoever wrote `word` may have meant.
+/// The known word that `word` was probably meant to be.
 pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let word = cut(word).to_lowercase();
     let likeness = |candidate: &str| strsim::jaro_winkler(&word, &candidate.to_lowercase());
@@ -20,12 +20,12 @@ pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// The word for a message: not longer than a message can bear.
+/// The word, cut for a message.
 pub fn cut(word: &str) -> &str {
     beginning(word, LONGEST)
 }
 
-/// So many of something: `1 file`, `2 files`.
+/// A count with its noun: `1 file`, `2 files`.
 pub fn plural(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
@@ -33,7 +33,7 @@ pub fn plural(count: usize, noun: &str) -> String {
     }
 }
 
-/// A time that goes on: `12s`, `4m 12s`.
+/// A duration that may still increase: `12s`, `4m 12s`.
 pub fn whole_seconds(whole: u64) -> String {
     match whole {
         0..60 => format!("{whole}s"),

@@ -1,16 +1,16 @@
-//! Colours: how files write them, and the nearest ones that a poorer terminal has.
+//! Colours: how files write them, and the nearest ones that a limited terminal has.
 
 use ratatui::style::Color;
 
 use super::Ground;
 
-/// A colour with fewer steps between its strongest and weakest channel is grey to the eye.
+/// If its strongest and weakest channel differ by less, a colour counts as grey.
 const GREY: u8 = 24;
 
 /// Colours whose hues are further apart, in degrees, have different names.
 const SAME_HUE: i32 = 35;
 
-/// The steps of a channel in the colour cube of 256 colours.
+/// The steps of a channel in the 256-colour cube.
 const CUBE: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
 pub(super) const NAMED: [(&str, Color); 16] = [
@@ -59,7 +59,7 @@ pub(super) fn hex(digits: &str) -> Option<Rgb> {
     Some(Rgb(channel(0)?, channel(1)?, channel(2)?))
 }
 
-/// One to four hexadecimal digits as a channel: `f`, `ff` and `ffff` are all the most.
+/// One to four hexadecimal digits as a channel: `f`, `ff` and `ffff` are all the maximum.
 pub(super) fn scaled(digits: &str) -> Option<u8> {
     let wide =
         (1..=4).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -69,7 +69,7 @@ pub(super) fn scaled(digits: &str) -> Option<u8> {
 }
 
 impl Rgb {
-    /// What a colour is on every terminal. The first 16 are the terminal's own, and so unknown.
+    /// The value of a colour, if it is the same on every terminal. The first 16 are the terminal's own, so unknown.
     pub fn of(color: Color) -> Option<Self> {
         match color {
             Color::Rgb(red, green, blue) => Some(Self(red, green, blue)),
@@ -87,7 +87,7 @@ impl Rgb {
         Self(step(36), step(6), step(1))
     }
 
-    /// From black, 0, to white, 1, as the eye sees it (WCAG).
+    /// From black, 0, to white, 1, as the eye perceives it (WCAG).
     pub fn luminance(self) -> f64 {
         let linear = |channel: u8| {
             let value = f64::from(channel) / 255.0;
@@ -118,15 +118,15 @@ impl Rgb {
         Some(degrees.rem_euclid(360))
     }
 
-    /// The nearest of the 240 colours that all terminals agree on. A tint stays a tint: the dark ground of an added line
-    /// must not turn grey because grey is nearer.
+    /// The nearest of the 240 colours that all terminals agree on. A tint stays a tint: the dark background of an added
+    /// line must not turn grey because grey is nearer.
     pub fn to_256(self) -> Color {
         let hue = self.hue();
         let mut nearest = (u32::MAX, 16);
         for index in 16..=255 {
             let other = Self::indexed(index);
             let distance = self.distance(other);
-            // Few are nearer than all before them, so the hue is seldom looked at.
+            // Few are nearer than all before them, so the hue is rarely computed.
             if distance < nearest.0 && keeps_tint(hue, other.hue()) {
                 nearest = (distance, index);
             }
@@ -136,12 +136,12 @@ impl Rgb {
 
     fn distance(self, other: Self) -> u32 {
         let square = |one: u8, other: u8| u32::from(one.abs_diff(other)).pow(2);
-        // The eye is keenest on green, least on red.
+        // The eye is most sensitive to green, least to red.
         2 * square(self.0, other.0) + 4 * square(self.1, other.1) + 3 * square(self.2, other.2)
     }
 
-    /// The one of the 16 colours that has its name. What they look like is for the terminal to say; their bright half is
-    /// made for dark grounds.
+    /// The one of the 16 colours with its name. The terminal decides how they look; the bright half is made for dark
+    /// backgrounds.
     pub fn to_16(self, ground: Ground) -> Color {
         let luminance = self.luminance();
         let Some(hue) = self.hue() else {

@@ -1,4 +1,4 @@
-//! How many colours the terminal has, and how a style is brought down to them.
+//! How many colours the terminal has, and how a style is reduced to them.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -14,7 +14,7 @@ pub enum Depth {
     True,
 }
 
-/// Programs that show all colours without saying so in `COLORTERM`.
+/// Terminals that show all colours without setting `COLORTERM`.
 const RICH: [&str; 10] = [
     "iterm.app",
     "wezterm",
@@ -29,7 +29,7 @@ const RICH: [&str; 10] = [
 ];
 
 impl Depth {
-    /// From the environment. What a person asked for (`NO_COLOR`, `FORCE_COLOR`, `CLICOLOR`) counts before what the
+    /// From the environment. What a person asked for (`NO_COLOR`, `FORCE_COLOR`, `CLICOLOR`) overrides what the
     /// terminal claims.
     pub fn detect(environment: &dyn Fn(&str) -> Option<String>) -> Self {
         let get = |name: &str| environment(name).unwrap_or_default().trim().to_lowercase();
@@ -73,7 +73,7 @@ impl Depth {
                 "contour",
                 "wezterm",
             ]);
-        // A multiplexer has the last word: the program that it was started in may be another one by now.
+        // A multiplexer decides: the terminal that it was started in may be another one by now.
         let inside = starts(&["screen", "tmux"]);
         if claims || (rich && !inside) {
             Self::True
@@ -84,7 +84,7 @@ impl Depth {
         }
     }
 
-    /// The style with the colours that there are. Where a ground cannot be shown, a mark stands for it.
+    /// The style with the available colours. If a background cannot be shown, an attribute replaces it.
     pub(super) fn fit(self, style: Style, role: Role, ground: Ground) -> Style {
         match self {
             Self::True => style,
@@ -97,7 +97,7 @@ impl Depth {
         }
     }
 
-    /// There is no calm ground among 16 colours: a full green behind every added line would be unreadable.
+    /// The 16 colours include no calm background: a full green behind every added line would be unreadable.
     fn fit_16(style: Style, role: Role, ground: Ground) -> Style {
         let mut fitted = recolour(style, |rgb| rgb.to_16(ground));
         if style.bg.and_then(Rgb::of).is_none() {
@@ -106,7 +106,8 @@ impl Depth {
         fitted.bg = None;
         let mark = marks::of(role) & (Modifier::REVERSED | Modifier::UNDERLINED);
         if mark.contains(Modifier::REVERSED) {
-            // The text was chosen for the ground that is gone; reversed, the terminal's own pair is readable.
+            // The text colour was chosen for the background that is gone; reversed, the terminal's own pair is
+            // readable.
             fitted.fg = None;
         }
         fitted.add_modifier(mark)

@@ -1,11 +1,11 @@
-//! Whether the terminal is dark or light, from what it says about itself. Asking it is the runtime's part.
+//! Whether the terminal is dark or light, from what it reports. The runtime asks it.
 
 use super::colour::{self, Rgb};
 
 /// The luminance that looks half way between black and white.
 const MIDDLE: f64 = 0.18;
 
-/// What a theme is made for, and what a terminal has.
+/// The background that a theme is made for, and that a terminal has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Ground {
     #[default]
@@ -14,7 +14,7 @@ pub enum Ground {
 }
 
 impl Ground {
-    /// From the variable `COLORFGBG`: `15;0`, or `15;default;0`. The last number is the ground.
+    /// From the variable `COLORFGBG`: `15;0`, or `15;default;0`. The last number is the background.
     pub fn from_colorfgbg(value: &str) -> Option<Self> {
         match value.rsplit(';').next()?.trim().parse::<u8>().ok()? {
             0..=6 | 8 => Some(Self::Dark),

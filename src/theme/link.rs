@@ -1,15 +1,15 @@
 //! The link that a piece of text belongs to, as a number in its style.
 //!
-//! A cell of the screen has no place for a link. It has one for the colour of an underline, which no theme uses and which is
-//! never sent to a terminal as a colour: that carries the number. So a link goes wherever its text goes, through
-//! wrapping, tables and rows that move, and a cell that changes its link is a cell that has changed.
+//! A screen cell has no field for a link. It has one for the underline colour, which no theme uses and which is never
+//! sent to a terminal as a colour, so that field holds the number. This way a link stays with its text through
+//! wrapping, tables and scrolling, and a cell whose link changes counts as changed.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Style};
 
-/// The same for the same target, whenever and wherever it is shown.
+/// Always the same for the same target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LinkId(u32);
 

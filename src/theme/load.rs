@@ -1,7 +1,7 @@
-//! From a theme's TOML to styles. What is wrong is reported, and stays as in the theme below.
+//! From a theme's TOML to styles. Errors are reported, and keep the value of the base theme.
 //!
-//! A theme lies over another one. Palettes are merged before roles look their colours up: a theme that changes only the
-//! palette repaints every role of the theme below.
+//! A theme extends another one. Palettes are merged before roles look up their colours: a theme that changes only the
+//! palette recolours every role of its base.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub(super) const BUILTIN: [(&str, &str); 7] = [
     ("ansi16", include_str!("../../themes/ansi16.toml")),
 ];
 
-/// The parts of a theme, each with how it is written.
+/// The fields of a theme, and how each is written.
 const FIELDS: [(&str, &str); 5] = [
     ("name", "name = \"mine\""),
     ("ground", "ground = \"dark\", or \"light\""),
@@ -96,7 +96,7 @@ struct Look {
 #[derive(Clone)]
 enum Paint {
     Literal(Color),
-    /// A name of the palette, which a theme above can give another colour.
+    /// A name in the palette, which an extending theme can redefine.
     Named(String),
 }
 
@@ -138,7 +138,7 @@ impl Draft {
             Paint::Literal(color) => Some(*color),
             Paint::Named(name) => self.palette.get(name).copied(),
         };
-        // The terminal's own colour is the one that is there when none is set.
+        // The terminal's own colour is used when none is set.
         let color = |paint: &Option<Paint>| {
             paint
                 .as_ref()
@@ -168,7 +168,7 @@ impl<'r, 'a> Layer<'r, 'a> {
         }
     }
 
-    /// The theme that this file names to lie over.
+    /// The theme that this file extends.
     fn base(&mut self) -> Option<Draft> {
         let value = self.field("inherit")?;
         let word = word(value);
@@ -180,7 +180,7 @@ impl<'r, 'a> Layer<'r, 'a> {
         base
     }
 
-    /// The theme for the ground of this file.
+    /// The default base for this file's background.
     fn usual_base(&self) -> Draft {
         let ground = self.field("ground").map_or("", word);
         let name = if ground == "light" { "light" } else { "dark" };
@@ -188,7 +188,7 @@ impl<'r, 'a> Layer<'r, 'a> {
     }
 
     fn lay_over(&mut self, draft: &mut Draft) {
-        // Roles may stand above the palette that they name.
+        // Roles may come before the palette that they use.
         if let Some(DeValue::Table(palette)) = self.field("palette").map(Value::get_ref) {
             self.palette(palette, draft);
         }

@@ -1,4 +1,4 @@
-//! What tells a role apart where there are no colours: bold, dim, italic, underlined, reversed.
+//! How roles differ without colours: bold, dim, italic, underlined, reversed.
 
 use ratatui::style::Modifier;
 

@@ -1,7 +1,7 @@
 //! How the screen looks: styles by role. Only this module knows colours.
 //!
-//! Themes are TOML (`themes/`, or a person's own that the caller has read). A theme is written in full colour and brought
-//! down to what the terminal has by [`Theme::at`]. It never paints the whole ground: that is the terminal's own.
+//! Themes are TOML (`themes/`, or a person's own that the caller has read). A theme is written in full colour, and
+//! [`Theme::at`] reduces it to what the terminal has. It never paints the whole background: that is the terminal's own.
 
 mod colour;
 mod depth;
@@ -38,23 +38,23 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// One of the themes that come with the program.
+    /// One of the built-in themes.
     pub fn builtin(name: &str) -> Option<Self> {
         load::builtin(name)
     }
 
-    /// The themes that come with the program.
+    /// The built-in themes.
     pub fn names() -> impl Iterator<Item = &'static str> + Clone {
         load::BUILTIN.iter().map(|(name, _)| *name)
     }
 
-    /// A person's own theme. A role or a colour that is wrong is reported and left as in the theme below; a file that is not
+    /// A person's own theme. A wrong role or colour is reported and keeps the base theme's value; a file that is not
     /// TOML is refused, because half a palette can be unreadable.
     pub fn parse(toml: &str, file: &Path) -> Result<(Self, Vec<Problem>), Problem> {
         load::parse(toml, file)
     }
 
-    /// Without any colour: what `NO_COLOR` asks for, and what tests of layout use.
+    /// Without any colour: for `NO_COLOR`, and for layout tests.
     pub fn plain() -> Self {
         let colourless = Self {
             name: "plain".into(),
@@ -73,7 +73,7 @@ impl Theme {
         self
     }
 
-    /// The name of the theme to use. `auto` follows the terminal, and so does a theme that has a variant for light ones.
+    /// The name of the theme to use. `auto` follows the terminal, and so does a theme with a light variant.
     pub fn pick(setting: Option<&str>, ground: Ground) -> &str {
         let setting = setting.unwrap_or(AUTO);
         match ground {

@@ -1,6 +1,6 @@
-//! What a piece of the screen is, for a theme to say how it looks.
+//! The role of each piece of the screen; the theme decides how it looks.
 
-/// One line for each role, with the name that a theme's file has for it.
+/// One line per role, with its name in a theme file.
 macro_rules! roles {
     ($($(#[$doc:meta])* $role:ident: $name:literal,)*) => {
         /// Every style of the screen. The view names roles; only a theme knows colours.
@@ -25,9 +25,9 @@ roles! {
     Text: "text",
     /// Less important: times, counts, summaries.
     Muted: "muted",
-    /// Hardly there: rules, gutters, hints.
+    /// Barely visible: lines, gutters, hints.
     Faint: "faint",
-    /// What the eye should find first: the prompt mark, the focused thing.
+    /// What should be noticed first: the prompt mark, the focused thing.
     Accent: "accent",
     /// Emphasis inside a text.
     Strong: "strong",
@@ -35,7 +35,7 @@ roles! {
     Strike: "strike",
     /// What the person wrote.
     User: "user",
-    /// The ground of the rows that the person wrote.
+    /// The background of the rows that the person wrote.
     UserGround: "user-ground",
     Thinking: "thinking",
     Success: "success",
@@ -45,11 +45,11 @@ roles! {
     BorderFocused: "border-focused",
     /// The frame of a dialog that waits for an answer.
     BorderAlert: "border-alert",
-    /// Text marked by mouse or keys.
+    /// Text selected with the mouse or keys.
     Selection: "selection",
-    /// The chosen line of a list.
+    /// The selected line of a list.
     Chosen: "chosen",
-    /// Where a search found something, and the place it stands at.
+    /// Search matches, and the current one.
     Match: "match",
     CurrentMatch: "current-match",
     /// Headings: the first level, the second (and those of the program itself), and all below.
@@ -60,7 +60,7 @@ roles! {
     Quote: "quote",
     ListMark: "list-mark",
     InlineCode: "inline-code",
-    /// The ground of a block of code, and its text where nothing highlights it.
+    /// The background of a code block, and its text without highlighting.
     CodeBlock: "code-block",
     TableBorder: "table-border",
     /// A control or invisible character made visible.

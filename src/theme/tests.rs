@@ -23,7 +23,7 @@ fn parse(toml: &str) -> (Theme, Vec<String>) {
     (theme, problems.iter().map(ToString::to_string).collect())
 }
 
-/// The grounds that terminals of this kind commonly have.
+/// The usual backgrounds of terminals of this kind.
 fn grounds(ground: Ground) -> [Rgb; 3] {
     match ground {
         Ground::Dark => [Rgb(0, 0, 0), Rgb(0x1e, 0x1e, 0x2e), Rgb(0x28, 0x2c, 0x34)],
@@ -40,7 +40,7 @@ fn contrast(one: Rgb, other: Rgb) -> f64 {
     one.max(other) / one.min(other)
 }
 
-/// The worst contrast of a role, if it has colours of its own.
+/// The worst contrast of a role, if it has its own colours.
 fn worst(theme: &Theme, role: Role) -> Option<f64> {
     let style = theme.style(role);
     let text = Rgb::of(style.fg?)?;
@@ -75,7 +75,7 @@ fn every_theme_has_every_role_and_its_own_name() {
             .iter()
             .filter(|role| unpainted.contains(&theme.style(**role)))
             .collect();
-        // These have the terminal's own colour where a theme does not demand another.
+        // These use the terminal's own colour unless a theme sets another.
         let own = [
             Role::Text,
             Role::Strong,
@@ -106,7 +106,7 @@ fn what_the_person_wrote_and_the_marks_beside_it_can_be_read_on_its_ground() {
             let found = contrast(text, ground);
             assert!(found >= 4.5, "{} {role:?}: {found:.2}", theme.name);
         }
-        // Faint: it is seen beside the terminal's own ground, and does not shout.
+        // Faint: visible on the terminal's own background, but not prominent.
         for own in grounds(theme.ground) {
             let found = contrast(ground, own);
             assert!(found < 2.0, "{}: {found:.2}", theme.name);
@@ -173,7 +173,7 @@ fn highlighted_code_can_be_read_on_its_own_ground_and_on_those_of_a_diff() {
     }
 }
 
-/// As eyes without red or without green see it (Viénot, Brettel and Mollon, 1999).
+/// As seen without red or green cones (Viénot, Brettel and Mollon, 1999).
 fn without(cone: [[f64; 3]; 3], Rgb(red, green, blue): Rgb) -> [f64; 3] {
     let linear = [red, green, blue].map(|channel| (f64::from(channel) / 255.0).powf(2.2));
     cone.map(|row| {
@@ -196,7 +196,7 @@ fn added_and_removed_lines_differ_for_eyes_that_confuse_red_and_green() {
         [0.293, 0.707, 0.0],
         [-0.022, 0.022, 1.0],
     ];
-    // What is left to such eyes is how blue and how yellow a colour is.
+    // What remains visible then is how blue or yellow a colour is.
     let blueness = |cone, color| {
         let [_, yellow, blue] = without(cone, color);
         (blue.max(0.0) + 0.002).ln() - (yellow.max(0.0) + 0.002).ln()
@@ -533,7 +533,7 @@ fn mistakes_are_named_with_their_place_and_a_way_out() {
     for (toml, wanted) in said {
         let (mine, problems) = parse(toml);
         assert_eq!(problems, [wanted]);
-        // What is wrong leaves the theme below as it is.
+        // Errors keep the base theme's values.
         assert_eq!(mine.at(Depth::True).styles, theme("dark").styles);
     }
 }

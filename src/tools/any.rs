@@ -12,7 +12,7 @@ use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated
 use crate::permissions::Grant;
 use crate::protocol::{FileDiff, PartOfFile, ToolDefinition, Touches};
 
-/// What is known of a call from its input alone. The defaults are the careful ones.
+/// What the input alone says about a call. The defaults are the strict ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallFacts {
     pub safe: bool,
@@ -24,15 +24,15 @@ pub trait AnyTool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
     fn definition(&self, about: &DescribeCx) -> ToolDefinition;
     fn is_enabled(&self, about: &DescribeCx) -> bool;
-    /// Never panics and never refuses: an input that does not fit has the careful facts.
+    /// Never panics or fails: an input that does not match the schema gets the strict facts.
     fn facts(&self, input: &Value) -> CallFacts;
     /// What a call touches; the input may be any JSON.
     fn touches(&self, input: &Value) -> Touches;
-    /// An input as it might come.
+    /// An example of an input.
     fn sample(&self) -> Value;
-    /// Compiles what the first call would have to wait for.
+    /// Does the work that the first call would otherwise wait for, such as compiling the schema.
     fn prepare(&self);
-    /// Every violation of the schema, in words for the model.
+    /// Every violation of the schema, worded for the model.
     fn violations(&self, input: &Value) -> Vec<String>;
     fn validate<'a>(
         &'a self,
@@ -40,7 +40,7 @@ pub trait AnyTool: Send + Sync {
         cx: &'a ToolCx,
     ) -> BoxFuture<'a, Result<Validated, ToolError>>;
     fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Vec<FileDiff>>;
-    /// Makes the call, or the part of it that leaves these files with these texts.
+    /// Makes the call, or only the part of it that leaves these files with these texts.
     fn call<'a>(
         &'a self,
         input: &'a Value,
@@ -50,7 +50,7 @@ pub trait AnyTool: Send + Sync {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 }
 
-/// Makes an [`AnyTool`] of a [`Tool`]; holds its schema, compiled on first use.
+/// Makes an [`AnyTool`] from a [`Tool`]. Holds its schema, which is compiled on first use.
 pub struct Erased<T> {
     tool: T,
     spec: ToolSpec,
@@ -81,7 +81,7 @@ impl<T: Tool> Erased<T> {
         T::Input::deserialize(input).map_err(|error| {
             let name = &self.spec.name;
             ToolError::new(format!("The input of {name} does not fit: {error}"))
-                .saying("the model called it with a wrong input")
+                .saying("the model sent invalid input")
         })
     }
 }

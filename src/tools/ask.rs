@@ -7,31 +7,36 @@ use futures_util::future::{BoxFuture, FutureExt};
 use super::{ToolCx, ToolError};
 use crate::protocol::{ChoiceRequest, Reply};
 
-/// Where a call asks. One question of a call is asked after the other.
+/// How a call asks the person. Questions that are not asked together are asked one after the other.
 #[derive(Clone)]
-pub struct Asker(Arc<dyn Fn(ChoiceRequest) -> BoxFuture<'static, Reply> + Send + Sync>);
+pub struct Asker(Arc<dyn Fn(Vec<ChoiceRequest>) -> BoxFuture<'static, Reply> + Send + Sync>);
 
 impl Asker {
     pub fn new(
-        ask: impl Fn(ChoiceRequest) -> BoxFuture<'static, Reply> + Send + Sync + 'static,
+        ask: impl Fn(Vec<ChoiceRequest>) -> BoxFuture<'static, Reply> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(ask))
     }
 
-    /// Where nobody is there to answer.
+    /// For runs in which no person can answer.
     pub fn nobody() -> Self {
         Self::new(|_| async { Reply::Nobody }.boxed())
     }
 }
 
 impl ToolCx {
-    /// Asks the person, and waits for the reply; there is none from [nobody](Reply::Nobody), and then the tool has to know
-    /// what to do. Whether the call may run at all was asked before. The error says that the call was told to stop.
+    /// Asks the person and waits for the reply. The reply can be [`Reply::Nobody`]; the tool has to handle it. The
+    /// permission to run the call was settled before. An error means that the call was told to stop.
     pub async fn ask(&self, question: ChoiceRequest) -> Result<Reply, ToolError> {
+        self.ask_together(vec![question]).await
+    }
+
+    /// Asks all of these in one dialog: the person answers each of them, or none.
+    pub async fn ask_together(&self, questions: Vec<ChoiceRequest>) -> Result<Reply, ToolError> {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(ToolError::cancelled()),
-            reply = (self.asker.0)(question) => Ok(reply),
+            reply = (self.asker.0)(questions) => Ok(reply),
         }
     }
 }

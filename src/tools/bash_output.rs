@@ -1,4 +1,4 @@
-//! `BashOutput`: what a command in the background has printed since the last look.
+//! `BashOutput`: what a background command printed since the last look.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ pub struct BashOutput;
 pub struct Input {
     /// The ID of the command, as Bash gave it
     pub bash_id: String,
-    /// A regular expression: only lines that match it are shown, and the others are gone
+    /// A regular expression: only matching lines are shown, and the others are dropped
     #[serde(default)]
     pub filter: Option<String>,
 }
@@ -139,7 +139,7 @@ mod tests {
         scratch.run(&Bash, input).await.expect("started");
     }
 
-    /// Looks until there is something like this to see.
+    /// Calls `BashOutput` until the output contains `wanted`.
     async fn seen(scratch: &Scratch, wanted: &str) -> String {
         loop {
             let said = look(scratch, json!({})).await;
@@ -187,17 +187,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unknown_id_names_those_that_there_are() {
+    async fn an_unknown_id_is_answered_with_the_known_ones() {
         let scratch = Scratch::new();
         let said = look(&scratch, json!({})).await;
-        assert!(said.ends_with("`bash_1`; there is none"), "{said}");
+        assert!(said.ends_with("`bash_1`; none was started"), "{said}");
         start(&scratch, "true").await;
         let said = look(&scratch, json!({ "bash_id": "x" })).await;
-        assert!(said.ends_with("`x`; there are bash_1"), "{said}");
+        assert!(said.ends_with("`x`; known IDs: bash_1"), "{said}");
     }
 
     #[tokio::test]
-    async fn a_killed_command_is_gone_with_its_children() {
+    async fn killing_a_command_also_ends_its_children() {
         let scratch = Scratch::new();
         start(&scratch, "sleep 600 & sleep 600").await;
         let kill = json!({ "shell_id": "bash_1" });
@@ -210,6 +210,6 @@ mod tests {
                 .starts_with("Status: killed")
         );
         let again = scratch.run(&KillShell, kill).await.expect_err("over");
-        assert_eq!(again.message, "bash_1 does not run any more: killed");
+        assert_eq!(again.message, "bash_1 is no longer running: killed");
     }
 }

@@ -36,7 +36,7 @@ pub struct Input {
     pub replace_all: bool,
 }
 
-/// A document with its edit made, not saved yet.
+/// A document with the edit applied, not saved yet.
 enum Edited {
     Created(Document),
     Replaced(Document, Replaced),
@@ -59,7 +59,7 @@ impl Input {
         }
     }
 
-    /// Makes the edit in memory. All that can be wrong with the call is found here, before anything is written.
+    /// Applies the edit in memory. Every error in the call is found here, before anything is written.
     fn make(&self, path: &Path, cx: &ToolCx, places: &Places) -> Result<Edited, FileError> {
         let creates = self.old_string.is_empty();
         let mut document = open(path, creates, cx, places)?;
@@ -72,7 +72,7 @@ impl Input {
     }
 }
 
-/// Opens a file whose text is to be edited; where `creates` says so it need not be there.
+/// Opens a file whose text is to be edited. With `creates` it does not have to exist.
 pub(super) fn open(
     path: &Path,
     creates: bool,
@@ -94,7 +94,7 @@ pub(super) fn open(
     Ok(document)
 }
 
-/// Whether Read shows it as cells. What is only named like a notebook is text like any other.
+/// Whether Read shows it as cells. A text file that only has a notebook's name is edited like any text.
 fn is_notebook(path: &Path, text: &str) -> bool {
     path.extension() == Some(OsStr::new("ipynb"))
         && notebook::cells(text.as_bytes()).is_ok_and(|cells| !cells.is_empty())
@@ -160,7 +160,7 @@ impl Tool for Edit {
     ) -> Result<ToolOutput, ToolError> {
         let (path, after) = (path::resolve_file(&input.file_path, &cx.cwd)?, only(files)?);
         files::blocking(move || {
-            // Let go of before the file is opened again: a document keeps others away from its file.
+            // Dropped before the file is opened again, because a document locks its file.
             let planned = input
                 .make(&path, &cx, grant.places())?
                 .document()
@@ -190,7 +190,7 @@ impl Tool for Edit {
     }
 }
 
-/// Makes the file hold `after`, which is the part of `planned` that the person allowed.
+/// Makes the file contain `after`, the part of `planned` that the person allowed.
 pub(super) fn save_part(
     path: &Path,
     planned: &str,

@@ -1,7 +1,7 @@
 //! `FileSearch`: finds a regular expression in many files, and replaces it in all of them as one change.
 //!
-//! Grep's walk and searcher find the files ([`plan`]); what would change in each is worked out in memory, shown, and written
-//! all together or not at all ([`apply`]).
+//! Grep's walk and searcher find the files ([`plan`]). The changes to each file are computed in memory, shown, and
+//! written together or not at all ([`apply`]).
 
 mod apply;
 mod plan;
@@ -27,14 +27,14 @@ use crate::protocol::{
     CallRef, FileDiff, InterruptBehavior, Level, PartOfFile, SubjectFields, Touches,
 };
 
-/// How often a search that takes its time says how far it is.
+/// How often a slow search reports its progress.
 const PROGRESS: Duration = Duration::from_millis(200);
-/// Of how many calls it is remembered what their person was shown.
+/// For how many calls the program remembers what the person was shown.
 const MOST_SHOWN: usize = 32;
 
 #[derive(Default)]
 pub struct FileSearch {
-    /// What the files held when the changes of a call were shown.
+    /// The contents of the files when the changes of a call were shown.
     shown: Mutex<VecDeque<(CallRef, Seen)>>,
 }
 
@@ -71,7 +71,7 @@ fn by_default() -> bool {
 }
 
 impl Input {
-    /// The replacement, if files are to be written.
+    /// Whether the call writes files.
     fn writes(&self) -> bool {
         self.replace_with.is_some() && !self.preview_only
     }
@@ -87,7 +87,7 @@ impl FileSearch {
         shown.push_back((call, plan.seen()));
     }
 
-    /// What the person decided on must be what is written.
+    /// Fails if the files differ from what the person was shown.
     fn check(&self, call: CallRef, plan: &Plan) -> Result<(), ToolError> {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((_, before)) = shown.iter().find(|(known, _)| *known == call) else {
@@ -113,6 +113,7 @@ impl Tool for FileSearch {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            is_rare: true,
             doing: "searching files".into(),
             interrupt: InterruptBehavior::Block,
             subject: SubjectFields::field_in("pattern", "path"),
@@ -192,7 +193,7 @@ impl Tool for FileSearch {
     }
 }
 
-/// Works out what the call finds and would change, and says meanwhile how far it is.
+/// Computes what the call finds and would change, and reports progress meanwhile.
 async fn planned(input: &Input, cx: &ToolCx, places: Places) -> Result<Plan, ToolError> {
     let searched = Arc::new(AtomicUsize::new(0));
     let work = {

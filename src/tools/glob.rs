@@ -1,7 +1,7 @@
-//! Glob: finds files by their name, the newest first.
+//! Glob: finds files by name, newest first.
 //!
-//! `query` owns what a pattern means, `search` walks the tree with one worker a core. What a walk sees is `tree`'s to
-//! say.
+//! `query` interprets a pattern, `search` walks the tree with one worker per core. `tree` decides which files a walk
+//! sees.
 
 use std::path::Path;
 
@@ -99,7 +99,7 @@ async fn run(
     Ok(ToolOutput::text(text))
 }
 
-/// The whole of a call without the runtime around it: what the model is told. Blocks until it is done or stopped.
+/// A whole call without the runtime: returns the text for the model. Blocks until it is done or stopped.
 pub fn answer(
     input: &Input,
     cwd: &Path,

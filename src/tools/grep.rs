@@ -1,8 +1,8 @@
-//! Grep: searches the contents of files, on ripgrep's own libraries and inside this process.
+//! Grep: searches the contents of files with ripgrep's libraries, inside this process.
 //!
-//! `query` turns an input into something that can be run, or says what is wrong with it; `search` walks the tree with
-//! one worker a core; `sink` takes the matches of one file; `report` is what the model reads. The answer to a query
-//! depends on the tree alone, never on which thread was faster.
+//! `query` compiles an input or says what is wrong with it; `search` walks the tree with one worker per core; `sink`
+//! takes the matches of one file; `report` builds the text for the model. The answer depends only on the tree, never
+//! on which thread was faster.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
@@ -117,7 +117,7 @@ impl Tool for Grep {
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
         let (input, cwd) = (input.clone(), cx.cwd.clone());
-        // A large pattern takes its time to compile, and a path may be on a slow disk.
+        // A large pattern takes time to compile, and a path may be on a slow disk.
         tree::run(&cx.cancel, move |_| Query::new(&input, &cwd)).await??;
         Ok(Validated::Fine)
     }
@@ -149,7 +149,7 @@ async fn run(
     Ok(ToolOutput::text(text))
 }
 
-/// The whole of a call without the runtime around it: what the model is told. Blocks until it is done or stopped.
+/// A whole call without the runtime: returns the text for the model. Blocks until it is done or stopped.
 pub fn answer(
     input: &Input,
     cwd: &Path,
@@ -163,17 +163,17 @@ pub fn answer(
     Ok(off_limits.remark_on(report::text(&query, &found)))
 }
 
-/// The files that have a match, for whoever does more with them than telling.
+/// Searches for files with a match, for tools that process these files further.
 pub(super) struct Files(Query);
 
-/// Which files have a match.
+/// The files with a match.
 pub(super) struct FoundFiles {
-    /// Where the search really started.
+    /// Where the search started, without links.
     pub start: PathBuf,
     pub paths: Vec<PathBuf>,
-    /// There are, or may be, more of them.
+    /// There are, or may be, more files.
     pub more: bool,
-    /// The search was stopped before it had seen everything.
+    /// The search was stopped before the end.
     pub stopped: bool,
     pub unread: Unread,
 }
@@ -187,7 +187,7 @@ impl Files {
         &self.0.matcher
     }
 
-    /// Blocks until it is done or stopped; `searched` says meanwhile how many files it has looked at.
+    /// Blocks until it is done or stopped. `searched` counts the files meanwhile.
     pub fn find(
         &self,
         off_limits: &OffLimits,

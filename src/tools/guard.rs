@@ -1,4 +1,5 @@
-//! The size guard: a result too large for the model goes to a file, and the model gets its head and tail.
+//! The size limit for results: a result that is too large for the model goes to a file, and the model gets its head
+//! and tail.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -7,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use crate::protocol::{CallRef, ResultBlock};
 
-/// How many results one call may leave: it can be run again.
+/// How many result files one call may have; a call can be run again.
 const MOST_OF_ONE_CALL: u32 = 1_000;
-/// How much of the limit the head of a cut result gets; the tail gets the rest.
+/// The head gets the limit divided by this, and the tail gets the rest.
 const HEAD_SHARE: usize = 2;
 
-/// Cuts text blocks that together exceed `limit` characters, keeping the whole in a file of `dir`.
+/// Cuts text blocks that exceed `limit` characters together, and stores the whole text in a file in `dir`.
 pub fn fit(blocks: Vec<ResultBlock>, limit: usize, dir: &Path, call: CallRef) -> Vec<ResultBlock> {
     let mut whole = String::new();
     let mut images = Vec::new();
@@ -44,7 +45,8 @@ pub fn fit(blocks: Vec<ResultBlock>, limit: usize, dir: &Path, call: CallRef) ->
         .collect()
 }
 
-/// The head and tail of a text of `size` characters, with a line between them that says what is missing and where it is.
+/// The head and tail of a text of `size` characters, with a line between them about what is missing and where to find
+/// it.
 pub fn cut(whole: &str, size: usize, limit: usize, place: &str) -> String {
     let head_chars = limit * HEAD_SHARE / (HEAD_SHARE + 1);
     let tail_chars = limit - head_chars;
@@ -78,7 +80,7 @@ fn keep(whole: &str, dir: &Path, call: CallRef) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// A new file for a call's whole result. One that is there already, of a session that was copied, is left as it is.
+/// A new file for a call's whole result. An existing file, from a copied session, is not overwritten.
 pub fn result_file(dir: &Path, call: CallRef) -> io::Result<(File, PathBuf)> {
     crate::config::dirs::create_private_dir(dir)?;
     for number in 1..=MOST_OF_ONE_CALL {
@@ -101,7 +103,7 @@ pub fn result_file(dir: &Path, call: CallRef) -> io::Result<(File, PathBuf)> {
     }
     Err(io::Error::new(
         io::ErrorKind::AlreadyExists,
-        "there are too many results of this name",
+        "too many results with this name",
     ))
 }
 
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_larger_result_is_whole_on_disk_and_has_head_tail_size_and_path() {
+    fn a_larger_result_is_stored_whole_and_shown_as_head_and_tail_with_size_and_path() {
         let whole = "äbcdefghijkl".repeat(10);
         let (text, dir) = fitted(&whole, 9);
         let path = dir.path().join("call-1.1.txt");

@@ -1,4 +1,4 @@
-//! `KillShell`: ends a command or a subagent in the background.
+//! `KillShell`: ends a background command or subagent.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,7 +30,7 @@ impl Tool for KillShell {
             ..ToolSpec::new(
                 "KillShell",
                 include_str!("../../assets/tools/kill_shell.md"),
-                // It ends only what the model has started itself.
+                // It only ends what the model has started itself.
                 Level::Safe,
                 "shell_id",
             )
@@ -49,7 +49,7 @@ impl Tool for KillShell {
         let killed = groups.kill(id).await;
         if let Some(status) = killed.map_err(|error| unknown(&error))? {
             return Err(ToolError::new(format!(
-                "{id} does not run any more: {}",
+                "{id} is no longer running: {}",
                 status.in_words()
             ))
             .saying("already finished"));
@@ -64,7 +64,7 @@ async fn kill_task(task: &Task, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
     match cx.env.tasks.kill(id).await {
         Ok(None) => Ok(ToolOutput::text(format!("Killed {id} ({about})"))),
         Ok(Some(_)) => Err(ToolError::new(format!(
-            "{id} does not run any more: TaskOutput reads its result"
+            "{id} is no longer running: use TaskOutput to get its result"
         ))),
         Err(error) => Err(ToolError::new(error.to_string())),
     }

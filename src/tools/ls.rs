@@ -1,6 +1,6 @@
 //! LS: what is below a directory, as a tree.
 //!
-//! What a walk sees is `tree`'s to say; [`listing`] decides what of it is shown.
+//! `tree` decides which files a walk sees; [`listing`] decides which of them are shown.
 
 mod listing;
 #[cfg(test)]
@@ -23,7 +23,7 @@ use crate::permissions::{Grant, Places};
 use crate::protocol::{Level, Touches};
 use crate::tools::off_limits::OffLimits;
 
-/// A larger tree is not looked through to its end.
+/// The most entries that are visited.
 const MOST_ENTRIES: usize = 200_000;
 
 pub struct LS;
@@ -79,7 +79,7 @@ impl Query {
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn bad_glob(error: ignore::Error) -> ToolError {
-    ToolError::new(format!("`ignore` cannot be used: {error}"))
+    ToolError::new(format!("`ignore` is not valid: {error}"))
 }
 
 impl Tool for LS {
@@ -87,6 +87,7 @@ impl Tool for LS {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            is_rare: true,
             doing: "listing a directory".into(),
             ..ToolSpec::new(
                 "LS",
@@ -129,7 +130,7 @@ impl Tool for LS {
     }
 }
 
-/// The whole of a call without the runtime around it: what the model is told.
+/// A whole call without the runtime: returns the text for the model.
 fn answer(
     input: &Input,
     cwd: &Path,

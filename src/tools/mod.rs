@@ -1,8 +1,8 @@
 //! Tools: what the model can do on this machine.
 //!
-//! A tool is one file that implements [`Tool`] for a typed input; the JSON Schema comes from that type. [`AnyTool`](any::AnyTool)
-//! erases the type for the executor. A tool never asks for permission itself: its `call` wants a [`Grant`], which only
-//! `permissions` can make.
+//! A tool is one file that implements [`Tool`] for a typed input; the JSON Schema comes from that type.
+//! [`AnyTool`](any::AnyTool) erases the type for the executor. A tool never asks for permission itself: its `call`
+//! requires a [`Grant`], which only `permissions` can create.
 
 pub mod any;
 pub mod ask;
@@ -36,6 +36,7 @@ pub mod task;
 pub mod task_output;
 pub mod template;
 pub mod todo_write;
+pub mod tool_search;
 pub mod tree;
 #[cfg(feature = "web")]
 pub mod web;
@@ -59,41 +60,44 @@ use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::todo::Todo;
 use crate::protocol::{
-    CallRef, Extensions, FileDiff, ForPerson, InterruptBehavior, Level, Mode, OutputFormat,
-    PartOfFile, PreviewFields, Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
+    CallRef, Deferral, Extensions, FileDiff, ForPerson, InterruptBehavior, Level, Mode,
+    OutputFormat, PartOfFile, PreviewFields, Printed, ResultBlock, Shown, SubjectFields,
+    ToolDefinition, ToolInfo, ToolState, Touches,
 };
 
-/// What is fixed about a tool.
+/// The constant properties of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSpec {
     pub name: Arc<str>,
-    /// What the model reads about it; `assets/tools/*.md`.
+    /// Its description for the model, from `assets/tools/*.md`.
     pub description: Arc<str>,
     pub level: Level,
     pub interrupt: InterruptBehavior,
     /// A larger result goes to a file, and the model gets its head and tail.
     pub max_result_chars: usize,
-    /// What goes on while a call runs, in a few words.
+    /// What a running call does, in a few words.
     pub doing: Arc<str>,
-    /// The fields that say what a call is about, for the panel and for synthetic results.
+    /// The fields that name the subject of a call, for the panel and for synthetic results.
     pub subject: SubjectFields,
     /// What can be shown of an input that is still being written.
     pub preview: PreviewFields,
-    /// The field that permission rules look at, if they look at one.
+    /// The field that permission rules match, if any.
     pub ruled: Option<Arc<str>>,
-    /// Whether a running call can continue without being waited for; it looks at [`ToolCx::background`] then.
+    /// Whether a running call can continue in the background; it then watches [`ToolCx::background`].
     pub can_background: bool,
-    /// Whether calls that went well may share a line of the screen: they only read, and show nothing that must be seen.
+    /// Whether successful calls may share a line on the screen: they only read, and show nothing that must be seen.
     pub folds: bool,
     pub output: OutputFormat,
-    /// One of the few tools of `--simple`.
+    /// Whether `--simple` offers it.
     pub is_essential: bool,
-    /// The tool without which this one is of no use.
+    /// The tool without which this one is useless.
     pub needs: Option<Arc<str>>,
+    /// Most conversations do without it, so it is deferred where there are many tools.
+    pub is_rare: bool,
 }
 
 impl ToolSpec {
-    /// A tool whose calls are about what stands in the field `subject`; all else is as with most tools.
+    /// A tool whose calls are about the value of the field `subject`, with the defaults of most tools.
     pub fn new(name: &str, description: &str, level: Level, subject: &str) -> Self {
         Self {
             name: name.into(),
@@ -110,10 +114,11 @@ impl ToolSpec {
             output: OutputFormat::Text,
             is_essential: false,
             needs: None,
+            is_rare: false,
         }
     }
 
-    /// The tool as the screen knows it.
+    /// The information about the tool for the screen.
     pub fn info(&self) -> ToolInfo {
         ToolInfo {
             name: self.name.clone(),
@@ -126,6 +131,7 @@ impl ToolSpec {
             output: self.output,
             level: self.level,
             guest_of: None,
+            state: ToolState::Offered,
             definition: None,
         }
     }
@@ -137,10 +143,10 @@ pub const MAX_RESULT_CHARS: usize = 30_000;
 pub trait Tool: Send + Sync + 'static {
     type Input: DeserializeOwned + JsonSchema + Send + Sync + 'static;
 
-    /// Asked for once, when the tool is added.
+    /// Called once, when the tool is added.
     fn spec(&self) -> ToolSpec;
 
-    /// What the model reads about the tool in this request.
+    /// The description for the model in this request.
     fn description(&self, _about: &DescribeCx) -> String {
         self.spec().description.to_string()
     }
@@ -149,35 +155,35 @@ pub trait Tool: Send + Sync + 'static {
         true
     }
 
-    /// Whether the provider may be asked to guarantee that inputs fit the schema.
+    /// Whether to ask the provider to guarantee that inputs match the schema.
     fn is_strict(&self) -> bool {
         false
     }
 
-    /// An input as it might come, for those who try their hooks.
+    /// An example of an input, for testing hooks.
     fn sample(&self) -> Value {
         Value::Object(serde_json::Map::new())
     }
 
-    /// Inputs that show the model how the tool is meant to be called.
+    /// Inputs that show the model how to call the tool.
     fn input_examples(&self) -> Vec<Value> {
         Vec::new()
     }
 
-    /// Whether this call may run beside other safe ones. In doubt: false.
+    /// Whether this call may run at the same time as other safe ones. If in doubt, false.
     fn is_concurrency_safe(&self, _input: &Self::Input) -> bool {
         false
     }
 
-    /// Whether this call surely changes nothing.
+    /// Whether this call certainly changes nothing.
     fn is_read_only(&self, _input: &Self::Input) -> bool {
         false
     }
 
-    /// What a call touches: path rules apply to every tool that says so here. The input may be any JSON.
+    /// What a call touches. Path rules apply to every tool that reports paths here. The input may be any JSON.
     fn touches(&self, input: &Value) -> Touches;
 
-    /// Checks what the schema cannot say: the file exists, it was read, …
+    /// Checks what the schema cannot express: the file exists, it was read, …
     fn validate(
         &self,
         _input: &Self::Input,
@@ -186,8 +192,8 @@ pub trait Tool: Send + Sync + 'static {
         async { Ok(Validated::Fine) }
     }
 
-    /// What the call would change, where that can be told beforehand: every file, and each once, or none of them. The person
-    /// decides by what is shown. Changes nothing.
+    /// What the call would change, if that is known in advance: every changed file exactly once, or nothing. The
+    /// person decides based on this. Changes nothing.
     fn preview(
         &self,
         _input: &Self::Input,
@@ -196,8 +202,8 @@ pub trait Tool: Send + Sync + 'static {
         async { Vec::new() }
     }
 
-    /// Calls a tool that has a [`preview`](Self::preview) so that these files of it hold in the end what the person allowed, and
-    /// the others stay as they are. Its result says for each file what was left out.
+    /// Calls a tool with a [`preview`](Self::preview) such that these files contain in the end what the person
+    /// allowed, and the others stay unchanged. The result says for each file what was left out.
     fn call_in_part(
         &self,
         _input: Self::Input,
@@ -221,61 +227,66 @@ pub trait Tool: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 }
 
-/// What a tool may say about a call before anyone is asked.
+/// What a tool may say about a call before the person is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Validated {
     Fine,
-    /// The tool itself wants the person to look at it.
+    /// The tool itself wants the person to confirm the call.
     Ask(String),
 }
 
-/// What descriptions may speak of.
+/// The state that descriptions may depend on.
 #[derive(Debug, Clone, Default)]
 pub struct DescribeCx {
     pub workspace: PathBuf,
     pub model: String,
     /// What people have added with files.
     pub extensions: Arc<Extensions>,
+    /// When tools are announced by name only.
+    pub deferral: Deferral,
 }
 
 /// What a running call can use. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolCx {
     pub call: CallRef,
-    /// The directory relative paths start from: where the last `cd` of a Bash call went.
+    /// The directory that relative paths start from; a `cd` in a Bash call changes it.
     pub cwd: PathBuf,
     /// The permission mode when the call began.
     pub mode: Mode,
-    /// Cancelled when the call is to stop. A tool that does long work looks at it.
+    /// Cancelled when the call has to stop. Tools that work for long check it.
     pub cancel: CancellationToken,
-    /// Cancelled when the call is to go on in the background, if its tool can do that.
+    /// Cancelled when the call has to continue in the background, if its tool can do that.
     pub background: CancellationToken,
     pub progress: Progress,
     pub journal: Journal,
     /// For [`ask`](Self::ask).
     pub asker: ask::Asker,
-    /// Where it can start a conversation beside its own.
+    /// Starts conversations of subagents.
     pub starter: subagents::Starter,
     /// For [`call`](Self::call).
     pub inner: inner::Inner,
     /// What people have added with files.
     pub extensions: Arc<Extensions>,
-    /// What a search must leave out.
+    /// The tools that the request has announced by name only.
+    pub deferred: Arc<Vec<ToolDefinition>>,
+    /// The files that a search must leave out.
     pub off_limits: OffLimits,
-    /// What the conversation has read, and may therefore change.
+    /// The files that the conversation has read, and may therefore change.
     pub ledger: Arc<files::Ledger>,
     pub env: Arc<Environment>,
 }
 
-/// Where a call reports what it has done so far; a full channel drops the report, never the call's time.
+/// Where a call reports its progress. If the channel is full, the report is dropped and the call does not wait.
 #[derive(Clone)]
 pub struct Progress(Arc<dyn Fn(Printed) + Send + Sync>);
 
-/// Where a call announces that it is about to change a file. The change waits until that is in the session's log.
+/// Where a call announces that it is about to change a file. The change waits until the announcement is in the
+/// session's log.
 #[derive(Clone)]
 pub struct Journal(Arc<dyn Fn(files::FileChange) -> Result<(), NotLogged> + Send + Sync>);
 
-/// The session has ended, or the call was given up: what it was about to do must not happen.
+/// The session has ended, or the call was abandoned: it must not make the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotLogged;
 
@@ -284,24 +295,24 @@ pub struct Environment {
     pub workspace: PathBuf,
     /// More directories that count as workspace, without links.
     pub additional: Vec<PathBuf>,
-    /// Whole results that were too large for the model; Read may read them.
+    /// Results that were too large for the model; Read may read them.
     pub results_dir: PathBuf,
     pub checkpoints: files::Checkpoints,
-    /// Against other processes that replace a file at the same time.
+    /// Locks against other processes that replace a file at the same time.
     pub locks: files::Locks,
-    /// What runs in the background.
+    /// Commands in the background.
     pub groups: bash::groups::Groups,
-    /// The subagents that nobody waits for.
+    /// Subagents in the background.
     pub tasks: subagents::Tasks,
-    /// What the commands of tools find in their environment.
+    /// The environment variables of commands that tools start.
     pub variables: Variables,
-    /// Where the programs are that are started.
+    /// The paths of the programs that tools start.
     pub programs: Arc<Programs>,
     pub git: Git,
     pub home: PathBuf,
     /// Whether commands that run without asking are sandboxed.
     pub unasked: Unasked,
-    /// What all held commands may touch, once one was started.
+    /// What all sandboxed commands may access; set when the first one starts.
     pub ground: OnceLock<Arc<sandbox::Ground>>,
 }
 
@@ -319,38 +330,40 @@ impl Environment {
 pub struct ToolOutput {
     pub for_model: Vec<ResultBlock>,
     pub for_person: ForPerson,
-    /// What a person is shown.
+    /// What the person sees.
     pub shown: Shown,
     pub changes: Vec<ContextChange>,
-    /// What was started goes on in the background.
+    /// The work continues in the background.
     pub backgrounded: bool,
 }
 
-/// What a call changes for the calls after it.
+/// What a call changes for later calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContextChange {
     Cwd(PathBuf),
-    /// The permission mode, by the word of the person.
+    /// The permission mode, set by the person.
     Mode(Mode),
-    /// What the model plans to do.
+    /// The model's list of steps.
     Todos(Vec<Todo>),
+    /// Tools that were announced by name only are sent with their schemas.
+    Activated(Vec<String>),
 }
 
-/// A failure: for the model what was wrong with the call and how to get it right, for the person what happened.
+/// A failure: for the model, what was wrong with the call and how to fix it; for the person, what happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolError {
     pub message: String,
     pub for_person: ForPerson,
     pub kind: ToolErrorKind,
-    /// What the call has changed all the same: a command that fails may have gone to another directory first.
+    /// What the call has changed even though it failed: a failed command may have changed the directory first.
     pub changes: Vec<ContextChange>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolErrorKind {
-    /// The call could not be done as asked; nothing depends on it.
+    /// The call could not be done as asked; later calls do not depend on it.
     Refused,
-    /// A command ran and failed: what was to follow it may make no sense any more.
+    /// A command ran and failed: later calls may depend on it.
     CommandFailed,
     /// The sandbox blocked something in a command that ran without asking; the person may still allow it.
     HeldBack,
@@ -377,7 +390,7 @@ impl ToolError {
         }
     }
 
-    /// What the person is told instead of the message.
+    /// Sets what the person is told instead of the message.
     #[must_use]
     pub fn saying(self, sentence: impl Into<String>) -> Self {
         Self {
@@ -390,7 +403,7 @@ impl ToolError {
         Self::cancelled_after(String::new())
     }
 
-    /// Cancelled, with what the call had produced until then.
+    /// Cancelled, with what the call had produced so far.
     pub fn cancelled_after(output: String) -> Self {
         Self {
             kind: ToolErrorKind::Cancelled,
@@ -404,7 +417,7 @@ impl Progress {
         Self(Arc::new(report))
     }
 
-    /// A progress that nobody hears.
+    /// Drops all progress reports.
     pub fn silent() -> Self {
         Self::new(|_| {})
     }
@@ -427,7 +440,7 @@ impl Journal {
     }
 }
 
-/// The JSON Schema of a tool's input, as it is sent: strict, no `$schema`, no title.
+/// The JSON Schema of a tool's input as it is sent: strict, without `$schema` and title.
 pub fn input_schema<T: JsonSchema>() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;

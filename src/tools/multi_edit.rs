@@ -45,14 +45,14 @@ pub struct OneEdit {
     pub replace_all: bool,
 }
 
-/// A document with all its edits made, not saved yet, and at how many places each of them was made.
+/// A document with all edits applied, not saved yet, and the number of places of each edit.
 struct Edited {
     document: Document,
     places: Vec<usize>,
 }
 
 impl Input {
-    /// Makes the edits in memory. All that can be wrong with the call is found here, before anything is written.
+    /// Applies the edits in memory. Every error in the call is found here, before anything is written.
     fn make(&self, path: &Path, cx: &ToolCx, places: &Places) -> Result<Edited, FileError> {
         let creates = self
             .edits
@@ -108,7 +108,7 @@ impl Input {
 }
 
 impl OneEdit {
-    /// Says at how many places it was made.
+    /// Returns the number of places.
     fn make(&self, document: &mut Document, is_first: bool) -> Result<usize, FileError> {
         let fills = self.old_string.is_empty() && is_first && document.text().is_empty();
         if fills && !self.new_string.is_empty() {
@@ -148,6 +148,7 @@ impl Tool for MultiEdit {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            is_rare: true,
             doing: "changing a file".into(),
             interrupt: InterruptBehavior::Block,
             ..ToolSpec::new(
@@ -198,7 +199,7 @@ impl Tool for MultiEdit {
     ) -> Result<ToolOutput, ToolError> {
         let (path, after) = (path::resolve_file(&input.file_path, &cx.cwd)?, only(files)?);
         files::blocking(move || {
-            // Let go of before the file is opened again: a document keeps others away from its file.
+            // Dropped before the file is opened again, because a document locks its file.
             let planned = input
                 .make(&path, &cx, grant.places())?
                 .document

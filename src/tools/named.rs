@@ -1,4 +1,4 @@
-//! A tool of any name, for tests of tools that come and go.
+//! A tool with any name, for tests of tools that are added and removed.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec};
 use crate::permissions::Grant;
 use crate::protocol::{Level, Touches};
 
-/// Answers with what it is called and what it was given.
+/// Answers with its name and its input.
 pub struct Named(pub &'static str);
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -23,7 +23,7 @@ impl Tool for Named {
     type Input = Input;
 
     fn spec(&self) -> ToolSpec {
-        ToolSpec::new(self.0, "Says what it was told", Level::Safe, "text")
+        ToolSpec::new(self.0, "Repeats its input", Level::Safe, "text")
     }
 
     fn touches(&self, _input: &Value) -> Touches {

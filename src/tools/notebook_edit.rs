@@ -1,7 +1,7 @@
 //! `NotebookEdit`: changes one cell of a Jupyter notebook.
 //!
-//! What the person sees and decides on is the cell's source; what is written is the notebook, of which nothing but that cell
-//! changes. How, is up to [`cells`].
+//! The person sees and approves a change of the cell's source. The notebook is written with only that cell changed,
+//! by [`cells`].
 
 mod cells;
 #[cfg(test)]
@@ -82,7 +82,7 @@ impl Input {
         })
     }
 
-    /// Makes the change in memory. All that can be wrong with the call is found here, before anything is written.
+    /// Makes the change in memory. Every error in the call is found here, before anything is written.
     fn make(
         &self,
         source: &str,
@@ -139,7 +139,7 @@ impl Change {
     }
 }
 
-/// Keeps both sources, to be shown again. Without them only the picture of a resumed session is lost.
+/// Stores both sources, so that a resumed session can show the change. If that fails, only this diff is lost.
 fn keep(shown: &FileDiff, cx: &ToolCx) {
     for text in shown.before.iter().chain([&shown.after]) {
         let _ = cx
@@ -154,6 +154,7 @@ impl Tool for NotebookEdit {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            is_rare: true,
             doing: "changing a notebook".into(),
             interrupt: InterruptBehavior::Block,
             ..ToolSpec::new(
@@ -208,7 +209,7 @@ impl Tool for NotebookEdit {
             only(files)?,
         );
         files::blocking(move || {
-            // A cell of which a part is to stay is replaced, not deleted.
+            // If a part of the cell stays, the cell is replaced and not deleted.
             let part = match input.edit_mode {
                 EditMode::Delete if !source.is_empty() => Input {
                     edit_mode: EditMode::Replace,

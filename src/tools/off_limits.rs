@@ -1,10 +1,10 @@
-//! Files that rules keep from being read or changed: a search that starts above them leaves them out.
+//! Files that rules protect from being read or changed: a search that starts above them leaves them out.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Says of a file whether it is off limits, and remembers whether any was.
+/// Tells whether a file is off limits, and remembers whether any was.
 #[derive(Clone, Default)]
 pub struct OffLimits {
     rules: Option<Rules>,
@@ -36,7 +36,7 @@ impl OffLimits {
         self.writing.as_ref().is_some_and(|rules| rules(path))
     }
 
-    /// Whether there is nothing to ask about.
+    /// Whether no file is off limits.
     pub fn is_nothing(&self) -> bool {
         self.rules.is_none()
     }
@@ -49,10 +49,10 @@ impl OffLimits {
         covers
     }
 
-    /// The text of a search, with a word about what is missing in it.
+    /// The text of a search, with a remark if files were left out.
     pub fn remark_on(&self, mut text: String) -> String {
         if self.met.load(Ordering::Relaxed) {
-            text.push_str("\n[Files that rules keep from being read were left out]");
+            text.push_str("\n[Files that permission rules protect were left out]");
         }
         text
     }

@@ -1,4 +1,4 @@
-//! `EnterPlanMode` and `ExitPlanMode`: planning before anything is changed, with the person's word at both ends.
+//! `EnterPlanMode` and `ExitPlanMode`: planning before anything is changed. The person approves both steps.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -49,7 +49,7 @@ impl Tool for EnterPlanMode {
     async fn validate(&self, _input: &Nothing, cx: &ToolCx) -> Result<Validated, ToolError> {
         if cx.mode == Mode::Plan {
             return Err(ToolError::new(
-                "Plan mode is on already. Present the plan with ExitPlanMode when it is complete",
+                "Plan mode is already on. Present the plan with ExitPlanMode when it is complete",
             ));
         }
         Ok(Validated::Fine)
@@ -72,14 +72,14 @@ impl Tool for EnterPlanMode {
             ..ChoiceRequest::default()
         };
         match cx.ask(question).await? {
-            Reply::Chosen(chosen) if chosen.options == [0] => Ok(ToolOutput {
+            reply if reply.picks(0) => Ok(ToolOutput {
                 changes: vec![ContextChange::Mode(Mode::Plan)],
                 ..ToolOutput::text(
                     "Plan mode is on: read and search, change nothing. Present the plan with ExitPlanMode when it is complete",
                 )
             }),
             Reply::Nobody => Err(ToolError::new(
-                "Nobody is there to approve a plan: go on without plan mode",
+                "Nobody is there to approve a plan: continue without plan mode",
             )),
             Reply::Chosen(_) | Reply::Dismissed | Reply::Permission(_) => Ok(ToolOutput::text(
                 "The user does not want a plan first: start with the task",
@@ -97,7 +97,7 @@ pub struct Input {
     pub plan: String,
 }
 
-/// The answers to a plan, in their order.
+/// The answers to a plan, in this order.
 const ACCEPTING: usize = 0;
 const ASKING: usize = 1;
 
@@ -150,36 +150,34 @@ impl Tool for ExitPlanMode {
             options: vec![
                 option(
                     "Yes, and accept edits",
-                    "files inside the project are changed without asking",
+                    "changes files in this project without asking",
                 ),
                 option("Yes, and ask for each edit", "you see every change first"),
-                option(
-                    "Keep planning",
-                    "write what to change in the plan, or just continue",
-                ),
+                option("Keep planning", "nothing is changed yet"),
             ],
             free_text: true,
+            own_words: "Keep planning, and say what to change".into(),
             ..ChoiceRequest::default()
         };
-        let chosen = match cx.ask(question).await? {
-            Reply::Chosen(chosen) => chosen,
-            Reply::Nobody => {
-                return Err(ToolError::new(
-                    "Nobody is there to approve the plan. Give it as your answer, and change nothing",
-                ));
-            }
-            Reply::Dismissed | Reply::Permission(_) => {
-                return Ok(keep_planning(None));
-            }
+        let reply = cx.ask(question).await?;
+        if reply == Reply::Nobody {
+            return Err(ToolError::new(
+                "Nobody is there to approve the plan. Give it as your answer, and change nothing",
+            ));
+        }
+        let Some(chosen) = reply.only() else {
+            return Ok(keep_planning(None, None));
         };
+        let edited = chosen.edited.as_deref();
+        let edited = edited.filter(|edited| edited.trim() != input.plan.trim());
         let mode = match chosen.options.as_slice() {
             [ACCEPTING] => Mode::AcceptEdits,
             [ASKING] => Mode::Default,
-            _ => return Ok(keep_planning(chosen.text.as_deref())),
+            _ => return Ok(keep_planning(chosen.text.as_deref(), edited)),
         };
-        let (plan, changed) = match chosen.edited {
-            Some(edited) if edited.trim() != input.plan.trim() => (edited, " with changes"),
-            Some(_) | None => (input.plan, ""),
+        let (plan, changed) = match edited {
+            Some(edited) => (edited, " with changes"),
+            None => (input.plan.as_str(), ""),
         };
         Ok(ToolOutput {
             changes: vec![ContextChange::Mode(mode)],
@@ -190,15 +188,18 @@ impl Tool for ExitPlanMode {
     }
 }
 
-fn keep_planning(why: Option<&str>) -> ToolOutput {
-    let why = match why {
-        Some(why) => format!(": {why}"),
-        None => String::new(),
-    };
-    ToolOutput::text(format!(
+/// The plan is not approved. What the user has made of it in their editor is not lost: the model goes on from there.
+fn keep_planning(why: Option<&str>, edited: Option<&str>) -> ToolOutput {
+    let why = why.map_or(String::new(), |why| format!(": {why}"));
+    let mut text = format!(
         "The user wants to keep planning{why}. Plan mode stays on; change nothing, and present the plan again when it is \
          better"
-    ))
+    );
+    if let Some(edited) = edited {
+        text.push_str(". The user has changed the plan. Continue with this version of it:\n\n");
+        text.push_str(edited);
+    }
+    ToolOutput::text(text)
 }
 
 #[cfg(test)]
@@ -228,14 +229,14 @@ mod tests {
     }
 
     fn chose(option: usize) -> Reply {
-        Reply::Chosen(Chosen {
+        Reply::Chosen(vec![Chosen {
             options: vec![option],
             ..Chosen::default()
-        })
+        }])
     }
 
     #[tokio::test]
-    async fn plan_mode_begins_when_the_person_says_so() {
+    async fn plan_mode_begins_when_the_person_agrees() {
         let output = run(&EnterPlanMode, Mode::Default, json!({}), chose(0)).await;
         let output = output.expect("asked");
         assert_eq!(output.changes, [ContextChange::Mode(Mode::Plan)]);
@@ -250,7 +251,7 @@ mod tests {
             twice
                 .expect_err("on already")
                 .message
-                .starts_with("Plan mode is on")
+                .starts_with("Plan mode is already on")
         );
     }
 
@@ -263,11 +264,11 @@ mod tests {
             assert_eq!(output.changes, [ContextChange::Mode(mode)]);
             assert!(text(&output).ends_with("\n\n1. look\n2. change"));
         }
-        let edited = Reply::Chosen(Chosen {
+        let edited = Reply::Chosen(vec![Chosen {
             options: vec![1],
             edited: Some("1. only look".into()),
             ..Chosen::default()
-        });
+        }]);
         let output = run(&ExitPlanMode, Mode::Plan, plan, edited)
             .await
             .expect("approved");
@@ -276,17 +277,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_approval_planning_goes_on() {
+    async fn without_approval_planning_continues() {
         let plan = || json!({"plan": "1. look"});
-        let because = Reply::Chosen(Chosen {
+        let because = Reply::Chosen(vec![Chosen {
             text: Some("and the tests?".into()),
             ..Chosen::default()
-        });
+        }]);
         let output = run(&ExitPlanMode, Mode::Plan, plan(), because)
             .await
             .expect("no error");
         assert_eq!(output.changes, []);
         assert!(text(&output).starts_with("The user wants to keep planning: and the tests?."));
+        let edited = Reply::Chosen(vec![Chosen {
+            text: Some("shorter".into()),
+            edited: Some("1. only look\n".into()),
+            ..Chosen::default()
+        }]);
+        let output = run(&ExitPlanMode, Mode::Plan, plan(), edited).await;
+        let said = text(&output.expect("no error"));
+        assert!(
+            said.starts_with("The user wants to keep planning: shorter."),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("Continue with this version of it:\n\n1. only look\n"),
+            "what the user wrote is not lost: {said}"
+        );
         for reply in [chose(2), Reply::Dismissed] {
             let output = run(&ExitPlanMode, Mode::Plan, plan(), reply)
                 .await

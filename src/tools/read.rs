@@ -1,8 +1,8 @@
-//! Read: shows a file to the model, and notes what was shown.
+//! Read: shows a file to the model, and records what was shown.
 //!
-//! What a file is (text, image, notebook, PDF, binary) is decided by its content and handled in [`show`]. Reading
-//! stops soon after the call is cancelled, even in the middle of a huge file. Only what the call returns is noted as
-//! shown: a thread that goes on after a cancelled call has shown nothing.
+//! The kind of a file (text, image, notebook, PDF, binary) is decided by its content and handled in [`show`]. Reading
+//! stops soon after the call is cancelled, even in the middle of a huge file. Only what the call returns is recorded
+//! as shown: a thread that continues after a cancelled call has shown nothing.
 
 mod show;
 #[cfg(test)]
@@ -57,7 +57,7 @@ impl Tool for Read {
             folds: true,
             output: OutputFormat::NumberedFile,
             doing: "reading a file".into(),
-            // A page ends by itself before this; putting it into a file to be read would lead in a circle.
+            // Pages are smaller than this. Writing a page to a file for Read to read would not help.
             max_result_chars: 200_000,
             is_essential: true,
             ..ToolSpec::new(
@@ -104,7 +104,7 @@ impl Tool for Read {
         });
         tokio::select! {
             biased;
-            // The thread that reads finds out by itself; nobody waits for it.
+            // The reading thread notices by itself; nobody waits for it.
             () = cx.cancel.cancelled() => Err(ToolError::cancelled()),
             shown = reading => Ok(ToolOutput {
                 for_model: shown?.into_blocks(&cx.ledger),

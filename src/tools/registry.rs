@@ -1,4 +1,4 @@
-//! Which tools there are, and who brings them.
+//! All tools and their origins.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,29 +12,30 @@ use crate::permissions::names::touched_by_absent;
 use crate::protocol::{PreviewFields, ToolDefinition, ToolInfo, Touches};
 use crate::text::nearest;
 
-/// Who brings a tool.
+/// Where a tool comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// It is compiled in.
+    /// Compiled into the program.
     BuiltIn,
-    /// A file describes it; as people know the file.
+    /// Described by a file; with the name that people know the file by.
     File(Arc<str>),
-    /// Somebody else brings it while the program runs; by a name that people know.
+    /// Added by something else while the program runs; with a name that people know.
     Guest(Arc<str>),
 }
 
 /// What decides, apart from the tools themselves, which of them a request offers.
 #[derive(Debug, Clone, Default)]
 pub struct Offer {
-    /// Only the few tools that cannot be done without.
+    /// Only the essential tools.
     pub simple: bool,
     /// A tool that a deny rule names as a whole is not offered.
     pub rules: Rules,
     pub about: DescribeCx,
+    /// The model's context window in tokens, where it is known.
+    pub window: Option<u64>,
 }
 
-/// All tools of a run, in the order in which every request lists them: the built-in ones by name, then the guests as they
-/// came. So the beginning of the list stays the same, and a prompt cache holds.
+/// All tools of a run: the built-in ones by name, then the guests by name. No name is there twice.
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: Vec<Known>,
@@ -47,7 +48,7 @@ struct Known {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the tool name `{name}` is taken: {holder} has a tool of this name, and so has {newcomer}")]
+#[error("the tool name `{name}` is taken: both {holder} and {newcomer} have a tool with this name")]
 pub struct NameTaken {
     pub name: Arc<str>,
     pub holder: Origin,
@@ -70,7 +71,7 @@ impl Known {
 }
 
 impl Registry {
-    /// Everything compiled in.
+    /// All built-in tools.
     pub fn built_in() -> Self {
         let mut registry = Self::default();
         let added = [
@@ -96,14 +97,15 @@ impl Registry {
             #[cfg(feature = "web")]
             registry.add(super::web_fetch::WebFetch::default()),
             registry.add(super::todo_write::TodoWrite),
+            registry.add(super::tool_search::ToolSearch),
             registry.add(super::write::Write),
         ];
         let added: Result<(), NameTaken> = added.into_iter().collect();
-        added.expect("built-in tools have names of their own");
+        added.expect("built-in tools have different names");
         registry
     }
 
-    /// Adds a tool that is compiled in.
+    /// Adds a built-in tool.
     pub fn add<T: Tool>(&mut self, tool: T) -> Result<(), NameTaken> {
         self.insert(Arc::new(Erased::new(tool)), Origin::BuiltIn)
     }
@@ -120,21 +122,23 @@ impl Registry {
         }
         let comes_before = |other: &Known| match origin {
             Origin::BuiltIn => other.origin == Origin::BuiltIn && *other.name() < *name,
-            Origin::File(_) | Origin::Guest(_) => true,
+            Origin::File(_) | Origin::Guest(_) => {
+                other.origin == Origin::BuiltIn || *other.name() < *name
+            }
         };
         let at = self.tools.partition_point(comes_before);
         self.tools.insert(at, Known { tool, origin });
         Ok(())
     }
 
-    /// Takes a tool away; says whether it was there.
+    /// Removes a tool. Returns whether it existed.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.tools.len();
         self.tools.retain(|known| known.name() != name);
         self.tools.len() < before
     }
 
-    /// Takes all tools away that somebody has brought.
+    /// Removes all tools of one origin.
     pub fn remove_all_of(&mut self, origin: &Origin) {
         self.remove_those_of(|other| other == origin);
     }
@@ -149,13 +153,13 @@ impl Registry {
         known.map(|known| &known.tool)
     }
 
-    /// The tool whose name is most like the given one, if any is at all like it.
+    /// The tool with the most similar name, if any is similar.
     pub fn nearest(&self, name: &str) -> Option<&str> {
         nearest(name, self.names())
     }
 
-    /// Gets ready what the first call of an everyday tool would have to wait for. The others cost memory that may never be
-    /// used, and a millisecond at their first call.
+    /// Does the work that the first call of a frequent tool would otherwise wait for. The other tools would take
+    /// memory that may never be used, and save only a millisecond at their first call.
     pub fn prepare(&self) {
         let everyday = self
             .tools
@@ -166,7 +170,7 @@ impl Registry {
         }
     }
 
-    /// The registry as this run offers it.
+    /// The tools that this run offers.
     #[must_use]
     pub fn offered(&self, offer: &Offer) -> Self {
         let offers = |known: &&Known| {
@@ -192,7 +196,7 @@ impl Registry {
         }
     }
 
-    /// The tool that runs commands, and the field of its input that takes one.
+    /// The tool that runs commands, and its input field for the command.
     pub fn shell(&self) -> Option<(&ToolSpec, &str)> {
         self.tools.iter().find_map(|known| {
             let spec = known.tool.spec();
@@ -205,7 +209,7 @@ impl Registry {
         })
     }
 
-    /// What a call touches, also one of a tool that is not there.
+    /// What a call touches, also for an unknown tool.
     pub fn touches(&self, tool: &str, input: &Value) -> Touches {
         match self.find(tool) {
             Some(tool) => tool.touches(input),
@@ -213,15 +217,23 @@ impl Registry {
         }
     }
 
-    /// The tools as the model is told about them.
+    /// The definitions for the model.
     pub fn definitions(&self, about: &DescribeCx) -> Vec<ToolDefinition> {
         let tools = self.tools.iter();
         tools.map(|known| known.tool.definition(about)).collect()
     }
 
-    /// The tools as the screen knows them.
-    pub fn infos(&self) -> Vec<ToolInfo> {
+    /// The tools that a request can announce by name only: those of guests, and those that most conversations do without.
+    pub fn deferrable(&self) -> impl Iterator<Item = &str> {
+        let can_wait =
+            |known: &&Known| known.origin != Origin::BuiltIn || known.tool.spec().is_rare;
+        self.tools.iter().filter(can_wait).map(Known::name)
+    }
+
+    /// The tools as the screen knows them, all of them offered.
+    pub fn infos(&self, about: &DescribeCx) -> Vec<ToolInfo> {
         let info = |known: &Known| ToolInfo {
+            definition: Some(Arc::new(known.tool.definition(about))),
             guest_of: match &known.origin {
                 Origin::BuiltIn => None,
                 Origin::File(name) | Origin::Guest(name) => Some(name.clone()),

@@ -1,7 +1,7 @@
-//! Conversations beside the one that a call belongs to: how a call starts one, which tools one can have, and what is known of
-//! those that nobody waits for.
+//! Subagents, as tools see them: how a call starts one, which tools a subagent can have, and the state of those in
+//! the background.
 //!
-//! Whoever runs conversations takes the [`Order`]s from the other end of the [`Starter`]; here nothing is known of that.
+//! The room that runs conversations receives the [`Order`]s of a [`Starter`]; nothing here depends on it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::ToolError;
 use crate::protocol::{AgentKind, CallRef, TurnSummary};
 
-/// What no subagent has: it starts no others, and the person talks to the conversation that started it.
+/// Tools that no subagent has: it cannot start others, and only the main conversation talks to the person.
 const NEVER: [&str; 4] = ["Task", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
-/// What those have that nobody waits for.
+/// Tools of subagents in the background.
 const IN_BACKGROUND: [&str; 10] = [
     "Read",
     "Edit",
@@ -28,50 +28,50 @@ const IN_BACKGROUND: [&str; 10] = [
     "WebFetch",
     "WebSearch",
 ];
-/// What surely changes nothing.
+/// Tools that certainly change nothing.
 const READ_ONLY: [&str; 6] = ["Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch"];
-/// Of those that are over, only so many are remembered.
+/// How many finished subagents are remembered.
 const MOST_OVER: usize = 100;
 
-/// Where a call starts a conversation. A conversation that must not start any has one that leads nowhere.
+/// Lets a call start a conversation. Conversations that must not start any have an empty one.
 #[derive(Clone, Default)]
 pub struct Starter(Option<mpsc::UnboundedSender<Order>>);
 
-/// The other end of a [`Starter`].
+/// The receiving end of a [`Starter`].
 pub type Orders = mpsc::UnboundedReceiver<Order>;
 
-/// A conversation that a call wants.
+/// A request to start a conversation.
 #[derive(Debug)]
 pub struct Order {
     pub call: CallRef,
-    /// Where it begins.
+    /// Its working directory.
     pub cwd: PathBuf,
     pub wanted: Wanted,
-    /// Cancelled when it is to stop, as if the person had interrupted it.
+    /// Cancelled to stop it, as if the person had interrupted it.
     pub stop: CancellationToken,
-    /// How it was started, or why not, in words for the model.
+    /// The running conversation, or why it was not started, worded for the model.
     pub started: oneshot::Sender<Result<Started, String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// In a few words, for people.
+    /// A few words for people.
     pub description: String,
     pub prompt: String,
-    /// The name of a type.
+    /// The name of its type.
     pub kind: String,
     pub model: Option<String>,
-    /// Nobody waits for it.
+    /// The call does not wait for it.
     pub background: bool,
 }
 
-/// A conversation under way.
+/// A running conversation.
 #[derive(Debug)]
 pub struct Started {
-    /// What the tools know it by that read its result or end it.
+    /// Its id for the tools that read its result or end it.
     pub id: String,
     pub end: watch::Receiver<Option<Report>>,
-    /// Cancels the conversation, whatever it does, when it is dropped.
+    /// Cancels the conversation when it is dropped.
     pub end_with: Option<tokio_util::sync::DropGuard>,
 }
 
@@ -82,7 +82,7 @@ pub struct Report {
     pub calls: u32,
 }
 
-/// The two ends of a way to start conversations.
+/// A connected pair.
 pub fn port() -> (Starter, Orders) {
     let (sender, orders) = mpsc::unbounded_channel();
     (Starter(Some(sender)), orders)
@@ -94,7 +94,7 @@ impl Starter {
         self.0.is_some()
     }
 
-    /// Starts a conversation. It goes on until it is over or `stop` is cancelled.
+    /// Starts a conversation. It runs until it ends or `stop` is cancelled.
     pub async fn start(
         &self,
         call: CallRef,
@@ -124,12 +124,12 @@ pub fn can_have(tool: &str, kind: &AgentKind, background: bool) -> bool {
     !NEVER.contains(&tool) && kind.has(tool) && (!background || IN_BACKGROUND.contains(&tool))
 }
 
-/// The tools of a subagent that only looks.
+/// The tools of a read-only subagent.
 pub fn read_only() -> Vec<String> {
     READ_ONLY.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// The subagents that nobody waits for. A clone stands for the same.
+/// The subagents in the background. Clones share the same list.
 #[derive(Clone, Default)]
 pub struct Tasks(Arc<Mutex<Vec<Known>>>);
 
@@ -141,7 +141,7 @@ struct Known {
     end: watch::Receiver<Option<Report>>,
 }
 
-/// What is known of one.
+/// The state of one.
 #[derive(Debug, Clone)]
 pub struct Task {
     pub id: String,
@@ -157,7 +157,7 @@ pub struct NoSuchTask {
 }
 
 impl Tasks {
-    /// Nobody waits for it any more: it can be asked about.
+    /// Adds a subagent that continues in the background, so that it can be found by its id.
     pub fn add(
         &self,
         id: &str,
@@ -191,9 +191,9 @@ impl Tasks {
         found.map(Known::task).ok_or_else(|| {
             let ids: Vec<&str> = known.iter().map(|known| known.id.as_str()).collect();
             let there = if ids.is_empty() {
-                "there is none".to_owned()
+                "none was started".to_owned()
             } else {
-                format!("there are {}", ids.join(", "))
+                format!("known IDs: {}", ids.join(", "))
             };
             NoSuchTask {
                 wanted: id.to_owned(),
@@ -202,12 +202,12 @@ impl Tasks {
         })
     }
 
-    /// Whether it was started by this call, and is known here.
+    /// Whether this call started it, and it is known here.
     pub fn is_of(&self, call: CallRef) -> bool {
         self.lock().iter().any(|known| known.call == call)
     }
 
-    /// Stops the one that a call has left running; says whether there is one.
+    /// Stops the one that a call has left running. Returns whether there was one.
     pub fn stop(&self, call: CallRef) -> bool {
         let known = self.lock();
         let runs = |known: &&Known| known.call == call && known.end.borrow().is_none();
@@ -218,7 +218,7 @@ impl Tasks {
         found.is_some()
     }
 
-    /// Stops one, and waits until it has; how it had ended before, if it had.
+    /// Stops one and waits for its end. Returns how it ended if it had ended before.
     pub async fn kill(&self, id: &str) -> Result<Option<Report>, NoSuchTask> {
         let mut task = self.find(id)?;
         if let Some(report) = task.report() {
@@ -252,25 +252,25 @@ impl Known {
 }
 
 impl Task {
-    /// How it ended, if it has.
+    /// How it ended, if it has ended.
     pub fn report(&self) -> Option<Report> {
         self.end.borrow().clone()
     }
 
-    /// Waits until it is over.
+    /// Waits for its end.
     pub async fn wait(&mut self) -> Option<Report> {
         wait(&mut self.end).await
     }
 }
 
-/// Waits until a conversation is over; `None` if whoever ran it is gone.
+/// Waits for the end of a conversation; `None` if the task that ran it is gone.
 pub async fn wait(end: &mut watch::Receiver<Option<Report>>) -> Option<Report> {
     let report = end.wait_for(Option::is_some).await.ok()?;
     report.clone()
 }
 
 impl Report {
-    /// What it took, in a few words.
+    /// What it cost, in a few words.
     pub fn cost_in_words(&self) -> String {
         let TurnSummary {
             responses,
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn no_subagent_starts_another_or_talks_to_the_person() {
+    fn no_subagent_can_start_another_or_ask_the_person() {
         let listing = AgentKind {
             tools: Some(vec!["Task".into(), "AskUserQuestion".into()]),
             ..general()
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn one_in_the_background_has_fewer_tools() {
+    fn a_background_subagent_has_fewer_tools() {
         for tool in IN_BACKGROUND {
             assert!(can_have(tool, &general(), true), "{tool}");
         }
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_only_looks_has_no_tool_that_changes_anything() {
+    fn a_read_only_subagent_has_no_tool_that_changes_anything() {
         let explore = AgentKind {
             tools: Some(read_only()),
             ..general()

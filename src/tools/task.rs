@@ -1,4 +1,4 @@
-//! `Task`: a subagent, a conversation of its own that works on a task and returns its last message.
+//! `Task`: runs a subagent, a separate conversation that works on a task and returns its last message.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::permissions::Grant;
 use crate::protocol::{Ending, Level, ResultBlock, Touches};
 
 pub const NAME: &str = "Task";
-/// The type that is meant where none is named.
+/// The type if the call names none.
 const USUAL_KIND: &str = "general";
 
 pub struct Task;
@@ -44,7 +44,7 @@ impl Tool for Task {
             doing: "working on a task".into(),
             ruled: Some("subagent_type".into()),
             can_background: true,
-            // What it does asks for itself.
+            // The calls of the subagent ask for permission themselves.
             ..ToolSpec::new(
                 NAME,
                 include_str!("../../assets/tools/task.md"),
@@ -79,7 +79,7 @@ impl Tool for Task {
         true
     }
 
-    /// What its calls do is decided call by call.
+    /// Each call of the subagent is decided on its own.
     fn is_read_only(&self, _input: &Input) -> bool {
         true
     }
@@ -90,7 +90,7 @@ impl Tool for Task {
 
     async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
         if input.prompt.trim().is_empty() {
-            return Err(ToolError::new("`prompt` is empty: say what is to be done"));
+            return Err(ToolError::new("`prompt` is empty: say what to do"));
         }
         Ok(Validated::Fine)
     }
@@ -120,7 +120,7 @@ impl Tool for Task {
                 () = cx.background.cancelled() => {}
                 () = cx.cancel.cancelled() => {
                     stop.cancel();
-                    // It has a moment to stop by itself; dropping `started` ends it for good.
+                    // Give it a moment to stop by itself; dropping `started` ends it for good.
                     let report = wait(&mut started.end).await;
                     let text = report.map(|it| it.summary.text).unwrap_or_default();
                     return Err(ToolError::cancelled_after(text));
@@ -131,7 +131,7 @@ impl Tool for Task {
     }
 }
 
-/// Nobody waits for it any more.
+/// The output for a subagent that continues in the background.
 fn left_running(
     mut started: Started,
     description: &str,
@@ -153,7 +153,7 @@ fn left_running(
     }
 }
 
-/// The result of a subagent that is over.
+/// The result of a finished subagent.
 pub fn result(kind: &str, report: Report) -> Result<ToolOutput, ToolError> {
     let cost = format!("({kind}: {})", report.cost_in_words());
     let text = report.summary.text.trim().to_owned();
@@ -166,7 +166,7 @@ pub fn result(kind: &str, report: Report) -> Result<ToolOutput, ToolError> {
         Ending::Done if text.is_empty() => "The subagent ended without a message.".to_owned(),
         Ending::Done => text,
         Ending::MaxTurns => {
-            format!("The subagent reached its limit of answers before it was done.{said}")
+            format!("The subagent reached its turn limit before it was done.{said}")
         }
         Ending::Interrupted => {
             return Err(ToolError::new(format!(

@@ -1,4 +1,4 @@
-//! `TaskOutput`: whether a subagent in the background still works, and its result once it is over.
+//! `TaskOutput`: whether a background subagent is still working, and its result once it has ended.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, task};
 use crate::permissions::Grant;
 use crate::protocol::{Level, Touches};
 
-/// How long it waits, in milliseconds, unless told otherwise, and how long at most.
+/// The default and the longest wait, in milliseconds.
 const USUAL_WAIT: u64 = 30_000;
 const LONGEST_WAIT: u64 = 600_000;
 

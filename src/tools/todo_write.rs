@@ -1,4 +1,4 @@
-//! `TodoWrite`: the model's list of what it plans to do.
+//! `TodoWrite`: the model's list of planned steps.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::permissions::Grant;
 use crate::protocol::todo::{Todo, TodoStatus, progress};
 use crate::protocol::{Level, SubjectFields, Touches};
 
-/// Nobody follows a longer list.
+/// The longest list.
 const MOST: usize = 100;
 
 pub struct TodoWrite;
@@ -19,7 +19,7 @@ pub struct TodoWrite;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The whole list; it replaces the one before
+    /// The whole list; it replaces the previous one
     pub todos: Vec<Todo>,
 }
 
@@ -63,7 +63,7 @@ impl Tool for TodoWrite {
             .collect();
         if active.len() > 1 {
             return Err(ToolError::new(format!(
-                "At most one step can be `in_progress`, and these are: {}. Mark all but one as `pending` or `completed`",
+                "At most one step can be `in_progress`, but these are: {}. Mark the others as `pending` or `completed`",
                 active.join(", ")
             )));
         }
@@ -73,13 +73,13 @@ impl Tool for TodoWrite {
             .position(|todo| todo.content.trim().is_empty())
         {
             return Err(ToolError::new(format!(
-                "Step {} says nothing: its `content` is empty",
+                "The `content` of step {} is empty",
                 at + 1
             )));
         }
         if input.todos.len() > MOST {
             return Err(ToolError::new(format!(
-                "The list has {} steps, and {MOST} are the most",
+                "The list has {} steps; the limit is {MOST}",
                 input.todos.len()
             )));
         }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_whole_list_is_kept_and_told() {
+    async fn the_whole_list_is_stored_and_returned() {
         let scratch = Scratch::new();
         let input = todos(&[("a", "completed"), ("b", "in_progress"), ("c", "pending")]);
         let output = scratch.run(&TodoWrite, input).await.expect("written");
@@ -145,14 +145,14 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_named_by_how_far_the_list_is() {
+    fn a_call_is_named_by_its_progress() {
         let input = todos(&[("a", "completed"), ("b", "in_progress")]);
         let subject = TodoWrite.spec().subject.of(&input);
         assert_eq!(subject.as_deref(), Some("1 of 2 · Doing b"));
     }
 
     #[tokio::test]
-    async fn two_steps_at_once_and_empty_ones_are_refused() {
+    async fn two_steps_in_progress_and_empty_steps_are_refused() {
         let scratch = Scratch::new();
         for (input, reason) in [
             (
@@ -161,7 +161,7 @@ mod tests {
             ),
             (
                 todos(&[("a", "pending"), (" ", "pending")]),
-                "Step 2 says nothing",
+                "`content` of step 2 is empty",
             ),
             (todos(&vec![("a", "pending"); 101]), "101 steps"),
         ] {

@@ -1,7 +1,7 @@
-//! `WebFetch`: a page of the web, as text that reads well.
+//! `WebFetch`: a web page as readable text.
 //!
-//! Whether a host may be fetched from is for `permissions` to say, by its name. A name that turns out to lead to this machine
-//! or a private network is asked about once more, before anything is sent there.
+//! `permissions` decides by its name whether a host may be fetched from. If the name resolves to this machine or a
+//! private network, the person is asked again before anything is sent there.
 
 #[cfg(test)]
 mod tests;
@@ -123,14 +123,14 @@ impl Tool for WebFetch {
     }
 }
 
-/// The part behind `#` never reaches a server.
+/// The part after `#` is never sent to a server.
 fn without_fragment(url: &Url) -> String {
     let mut url = url.clone();
     url.set_fragment(None);
     url.to_string()
 }
 
-/// What was decided on: a host that is inside by its name, and everything where nothing is asked about.
+/// Everything if the permission covers it: the host's name is a private address, or the mode asks for nothing.
 fn reach(url: &Url, grant: &Grant) -> Reach {
     let is_named = Inner::of_host(&host_of(url)).is_some();
     if is_named || matches!(grant.cause(), Cause::Mode(Mode::BypassPermissions)) {
@@ -140,7 +140,7 @@ fn reach(url: &Url, grant: &Grant) -> Reach {
     }
 }
 
-/// Asks about a name that leads inside.
+/// Asks about a name that resolves to a private address.
 async fn agree(cx: &ToolCx, host: &str, address: IpAddr, inner: Inner) -> Result<(), ToolError> {
     let fact = format!("{host} leads to {address}, {}", inner.words());
     let option = |label: &str, about: &str| ChoiceOption {
@@ -158,7 +158,7 @@ async fn agree(cx: &ToolCx, host: &str, address: IpAddr, inner: Inner) -> Result
         ..ChoiceRequest::default()
     };
     match cx.ask(question).await? {
-        Reply::Chosen(chosen) if chosen.options == [1] => Ok(()),
+        reply if reply.picks(1) => Ok(()),
         Reply::Nobody => Err(ToolError::new(format!(
             "{fact}, and nobody is there to allow it. Nothing was sent"
         ))),

@@ -1,4 +1,4 @@
-//! Write: creates a file, or replaces all that is in it.
+//! Write: creates a file, or replaces its whole content.
 
 #[cfg(test)]
 mod tests;

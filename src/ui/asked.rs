@@ -1,5 +1,5 @@
-//! What stands in the input's place: the question in front, laid out and painted by its kind. It takes its rows from the
-//! conversation, which stays in view above it.
+//! The question that replaces the input: laid out and painted by its kind. It takes rows from the conversation, which
+//! stays visible above it.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -31,14 +31,14 @@ enum Kind {
     ByHand,
 }
 
-/// What is asked; something else may lie over it.
+/// The open question; another dialog may cover it.
 pub fn front(state: &AppState) -> Option<&Dialog> {
     let mut dialogs = state.dialogs.iter().rev();
     dialogs.find(|dialog| dialog.takes_input_place())
 }
 
 impl Laid {
-    /// Lays out what is asked, if something is, in the lower part of `over`.
+    /// Lays out the open question, if there is one, at the bottom of `over`.
     pub fn lay_out(
         &mut self,
         state: &AppState,
@@ -69,7 +69,7 @@ impl Laid {
         rest
     }
 
-    /// All of it; empty where nothing is asked.
+    /// Its whole area; empty if nothing is asked.
     pub fn area(&self) -> Rect {
         self.places().map_or(Rect::default(), |places| places.area)
     }
@@ -83,7 +83,7 @@ impl Laid {
         })
     }
 
-    /// What is there: an answer, or the rest of it.
+    /// What is at this cell: an answer, or the rest of the question.
     pub fn hit(&self, column: u16, row: u16) -> Option<Target> {
         if !self.area().contains((column, row).into()) {
             return None;
@@ -97,10 +97,10 @@ impl Laid {
         Some(found.unwrap_or(Target::Dialog))
     }
 
-    /// Paints it; says where the caret is, if something is being typed.
+    /// Paints it; returns the caret, if the person is typing.
     pub fn draw(&self, state: &AppState, over: Rect, buf: &mut Buffer) -> Option<Position> {
         let places = self.places()?;
-        // A layout for another size has no place here.
+        // The layout was made for another screen size.
         if places.area.is_empty() || places.area.intersection(over) != places.area {
             return None;
         }
@@ -124,7 +124,7 @@ impl Laid {
         caret
     }
 
-    /// Where the answers are.
+    /// The row of the answers.
     pub fn last_line(&self) -> Rect {
         let area = self.area();
         Rect {
@@ -135,7 +135,7 @@ impl Laid {
     }
 }
 
-/// The person is in the conversation: the answers stand back for the key that leads back to them.
+/// While the person is in the conversation, this row shows the key that leads back instead of the answers.
 fn draw_way_back(state: &AppState, line: Rect, buf: &mut Buffer) {
     let (theme, keymap) = (&state.settings.theme, &state.settings.keymap);
     dialogs::clear(line, buf);

@@ -1,4 +1,4 @@
-//! What was laid out and need not be again: rows of cells, colours of code. Dropping it costs only time.
+//! Cached layouts: rows of cells, colours of code. Dropping them costs only time.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::app::folding::Fold;
 use crate::app::search::find_all;
 use crate::app::transcript::{Answer, Cell, CellId, Entry, Progress};
 
-/// More cells than this are not kept; those in view always are.
+/// How many cells are cached; visible ones always are.
 const KEPT_CELLS: usize = 400;
 
 /// The rows of the cells, and what they were laid out from.
@@ -26,14 +26,14 @@ pub struct CellCache {
     empty: Row,
 }
 
-/// A row of a cell, with the room to its left.
+/// A row of a cell, with its left margin.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
     pub row: &'a Row,
     pub margin: u16,
 }
 
-/// Where a match of a search is on the screen, from the beginning of its cell.
+/// Where a match of a search is, relative to the start of its cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundMatch {
     pub row: usize,
@@ -44,20 +44,20 @@ struct Laid {
     key: Key,
     body: Body,
     used: u64,
-    /// Colours of its code were missing when it was laid out, at this revision of the colours.
+    /// The revision of the colours at layout time, if some of its code's colours were missing.
     uncoloured: Option<u64>,
-    /// The frame in which it got another width, and how many rows it had until then: an anchor that is told in that frame
-    /// was counted in those.
+    /// The frame in which its width changed, and how many rows it had before. Scroll anchors of that frame refer to the
+    /// old rows.
     before: Option<(u64, usize)>,
 }
 
 enum Body {
     Rows(Vec<Row>),
-    /// An answer that is being written keeps what is finished of it.
+    /// An answer that is still being written keeps the rows of its finished part.
     Writing(Box<Streaming>),
 }
 
-/// Rows are good as long as all of this stays the same.
+/// Rows are valid while all of this stays the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key {
     revision: u64,
@@ -66,13 +66,13 @@ struct Key {
     open: bool,
     hugs: bool,
     margin: u16,
-    /// For how long a call runs, and how much of its output is shown meanwhile.
+    /// How long a call has been running, and how much of its output is shown meanwhile.
     live: (u64, usize),
     fold: Fold,
 }
 
 impl CellCache {
-    /// A frame begins: what was not needed for some time goes.
+    /// Begins a frame: drops what was not used recently.
     pub fn start_frame(&mut self) {
         self.frame += 1;
         if self.laid.len() > KEPT_CELLS {
@@ -87,7 +87,7 @@ impl CellCache {
 
     pub fn row(&self, id: CellId, number: usize) -> Option<Shown<'_>> {
         let laid = self.laid.get(&id)?;
-        // What parts a cell from the one above.
+        // The rows between a cell and the one above.
         let Some(number) = number.checked_sub(laid.lead()) else {
             return Some(Shown {
                 row: &self.empty,
@@ -104,7 +104,7 @@ impl CellCache {
         })
     }
 
-    /// The nth match of a search in a cell, among its rows as they are shown; the last one where there are fewer.
+    /// The nth match of a search in a cell, among its visible rows; the last one if there are fewer.
     pub fn find_match(&self, id: CellId, query: &str, nth: usize) -> Option<FoundMatch> {
         let mut left = nth;
         let mut last = None;
@@ -172,7 +172,7 @@ impl CellCache {
             }
             _ => Body::Rows(cells::rows(entry, state, &mut cx)),
         };
-        // An answer that has nothing new asks for nothing, although colours it asked for before may still be on their way.
+        // An answer without new text requests nothing, although colours that it requested before may still be missing.
         let waits = code.take_missed() | laid.waits_for_colours();
         laid.uncoloured = waits.then_some(colours);
     }
@@ -199,7 +199,7 @@ impl Laid {
     }
 }
 
-/// An answer that grows: only what came since is read. What was laid out while it was written is good afterwards, too.
+/// A growing answer: only the new text is read. Its rows stay valid after it is finished.
 fn answer_body(answer: &Answer, before: Body, cx: &mut CellContext) -> Body {
     let mut streaming = match (before, answer.progress) {
         (Body::Writing(streaming), _) => streaming,
@@ -218,7 +218,7 @@ fn answer_body(answer: &Answer, before: Body, cx: &mut CellContext) -> Body {
     Body::Writing(streaming)
 }
 
-/// A call's own revision counts, not that of the cell that shows it.
+/// For a call, its own revision matters, not that of the cell.
 fn revision(entry: &Entry, fold: Fold, state: &AppState) -> u64 {
     match &entry.cell {
         Cell::Call(key) => match fold {
@@ -229,7 +229,7 @@ fn revision(entry: &Entry, fold: Fold, state: &AppState) -> u64 {
             }
             Fold::Alone | Fold::Hidden => state.calls.get(*key).revision + entry.revision,
         },
-        // The first cell says who answers.
+        // The first cell shows whether a model is connected.
         Cell::Welcome => u64::from(state.session.provider == "builtin"),
         Cell::User { .. }
         | Cell::Answer(_)
@@ -239,7 +239,7 @@ fn revision(entry: &Entry, fold: Fold, state: &AppState) -> u64 {
     }
 }
 
-/// What time alone, or another call, changes of a call that runs.
+/// What changes about a running call by time alone, or because of another call.
 fn live(entry: &Entry, state: &AppState) -> (u64, usize) {
     match &entry.cell {
         Cell::Call(key) => {
@@ -263,7 +263,7 @@ fn live(entry: &Entry, state: &AppState) -> (u64, usize) {
     }
 }
 
-/// The heights of cells, laid out as they are asked for.
+/// The heights of cells, which are laid out on demand.
 pub struct Measured<'a> {
     pub cache: &'a mut CellCache,
     pub code: &'a mut Highlights,

@@ -1,4 +1,4 @@
-//! The conversation pane: the rows in view, with what is selected and what was found in them.
+//! The conversation pane: the visible rows, with the selection and the search matches in them.
 
 use std::ops::Range;
 
@@ -19,23 +19,23 @@ use crate::app::select::{Selection, Spot};
 use crate::app::transcript::{Cell, CellId};
 use crate::theme::Role;
 
-/// The rows in view, from the top.
+/// The visible rows, from the top.
 #[derive(Debug, Default)]
 pub struct Pane {
     pub area: Rect,
     pub rows: Vec<(CellId, usize)>,
     pub follows: bool,
-    /// The message that the rows at the top answer, while it is out of view. It has the row above the area.
+    /// The message that the top rows answer, if it is scrolled out of view. It is shown in the row above the area.
     pub pinned: Option<CellId>,
-    /// Where the view is in the whole: the rows of the area that the bar beside it covers.
+    /// The scroll bar's thumb, in rows of the area.
     pub bar: Option<Range<u16>>,
 }
 
-/// A lower pane keeps all its rows for the conversation itself.
+/// In a lower pane no message is pinned.
 const HIGH_ENOUGH_TO_PIN: u16 = 8;
 
 impl Pane {
-    /// Lays out what is in view, after all scrolling, and says where it came to rest and what is selected then.
+    /// Lays out the visible rows after all scrolling, and reports the resulting position and selection.
     pub fn lay_out(
         &mut self,
         state: &AppState,
@@ -70,7 +70,7 @@ impl Pane {
         };
         let selection = state.selection.as_ref();
         let moved = selection.map(|selection| selection::moved(selection, &mut measured, height));
-        // What is selected by keys stays in view.
+        // The selection's moving end stays visible.
         if let Some(moved) = moved.as_ref().filter(|moved| Some(*moved) != selection)
             && let Some(index) = state.transcript.index_of(moved.head.cell)
         {
@@ -114,7 +114,8 @@ impl Pane {
         (rest, moved)
     }
 
-    /// Guessed from the cells in view and how many there are, as nothing else is laid out. Nothing where all is in view.
+    /// Estimated from the visible cells and the number of cells, because nothing else is laid out. `None` if everything
+    /// is visible.
     fn find_bar(&self, state: &AppState, measured: &mut Measured) -> Option<Range<u16>> {
         let (first, last) = (self.rows.first()?, self.rows.last()?);
         let count = state.transcript.len();
@@ -174,7 +175,7 @@ impl Pane {
         self.mark_current(state, cache, buf);
     }
 
-    /// Notes where the links in view lead.
+    /// Collects the targets of the visible links.
     pub fn find_links(&self, cache: &CellCache, links: &mut Targets) {
         links.clear();
         let rows = self.rows.iter();
@@ -185,7 +186,7 @@ impl Pane {
         }
     }
 
-    /// The match that the search stands at, over what the others look like.
+    /// Highlights the search's current match over the style of the others.
     fn mark_current(&self, state: &AppState, cache: &CellCache, buf: &mut Buffer) {
         let Some(search) = &state.search else {
             return;
@@ -202,7 +203,7 @@ impl Pane {
         }
     }
 
-    /// The place in the text under a cell of the screen.
+    /// The place in the text at a cell of the screen.
     pub fn spot(&self, column: u16, line: u16) -> Option<Spot> {
         let row = usize::from(line.checked_sub(self.area.y)?);
         let (cell, row) = *self.rows.get(row)?;
@@ -231,7 +232,7 @@ impl Pane {
     }
 }
 
-/// The message that is answered at a place, if none of it is in view from there on.
+/// The message that a place belongs to, if none of it is visible from there on.
 fn above(state: &AppState, top: Place) -> Option<CellId> {
     let entry = state.transcript.entries().get(top.index)?;
     if matches!(entry.cell, Cell::User { .. }) {
@@ -240,7 +241,7 @@ fn above(state: &AppState, top: Place) -> Option<CellId> {
     state.transcript.message_before(entry.id)
 }
 
-/// An area without the room at its left.
+/// An area without its left margin.
 fn inside(area: Rect, margin: u16) -> Rect {
     let margin = margin.min(area.width);
     Rect {

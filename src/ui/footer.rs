@@ -1,4 +1,4 @@
-//! What the keys do now, read from the same map that the keys go through, so that it cannot lie.
+//! What the keys do now, read from the keymap itself, so that it is always right.
 
 use std::fmt::Display;
 
@@ -11,7 +11,7 @@ use crate::app::{AppState, Focus, Stage};
 use crate::keymap::{Action, Context};
 use crate::theme::{Role, Theme};
 
-/// More than these nobody reads; the help has the rest.
+/// More hints are not read; the help has the rest.
 const MOST: usize = 4;
 const BETWEEN: &str = "   ";
 
@@ -30,7 +30,7 @@ impl Hint {
         }
     }
 
-    /// How wide these are beside each other.
+    /// How wide these are side by side.
     pub fn width_of(hints: &[Self]) -> usize {
         let each = |hint: &Self| width(&hint.key) + 1 + width(&hint.words);
         let between = width(BETWEEN) * hints.len().saturating_sub(1);
@@ -38,7 +38,7 @@ impl Hint {
     }
 }
 
-/// As many as there is room for.
+/// As many as fit.
 pub fn line(hints: &[Hint], room: usize, theme: &Theme) -> Line<'static> {
     let count = (0..=hints.len()).rev();
     let count = count
@@ -56,7 +56,7 @@ pub fn line(hints: &[Hint], room: usize, theme: &Theme) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The keys that matter most now, the first one first. How to quit never comes first, unless it was asked for.
+/// The most important keys now, most important first. Quitting never comes first unless the person is about to.
 pub fn hints(state: &AppState) -> Vec<Hint> {
     let contexts = state.contexts();
     let keymap = &state.settings.keymap;
@@ -86,7 +86,7 @@ pub fn hints(state: &AppState) -> Vec<Hint> {
     hints
 }
 
-/// What Esc and Ctrl+C would do. Esc is told where it does something else than Ctrl+C.
+/// What Esc and Ctrl+C would do. Esc is listed only if it differs from Ctrl+C.
 fn ladder(state: &AppState) -> Vec<Hint> {
     if !state.dialogs.is_empty() {
         return Vec::new();
@@ -109,10 +109,10 @@ fn ladder(state: &AppState) -> Vec<Hint> {
         Rung::Interrupt => interrupt_words(state),
         Rung::Force => "kill it",
         Rung::Quit => "again to quit",
-        // Where the keys go elsewhere, what they do there matters more.
+        // If the keys go elsewhere, their meaning there matters more.
         Rung::Draft if hints.is_empty() => "clear",
         Rung::ArmQuit if hints.is_empty() => "twice to quit",
-        // Elsewhere Esc lets go, too, and is told already.
+        // Elsewhere Esc clears the selection, too, and is already listed.
         Rung::Selection if hints.is_empty() => "clear selection",
         Rung::Dialog
         | Rung::Selection
@@ -126,7 +126,7 @@ fn ladder(state: &AppState) -> Vec<Hint> {
     hints
 }
 
-/// The action of Ctrl+C, which has another name while a turn runs. Esc may have that name, too: Ctrl+C comes first.
+/// The action of Ctrl+C, which has another name while a turn runs. Esc may share that name, so Ctrl+C is checked first.
 const CTRL_C: Action = Action::ClearOrQuit;
 const CTRL_C_WORKING: Action = Action::Interrupt;
 

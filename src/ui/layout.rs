@@ -1,5 +1,5 @@
-//! Which rows of which cells are in view. Pure: it asks for the height of a cell only when it comes near it, so a frame
-//! costs what is visible, however long the conversation is.
+//! Which rows of which cells are visible. Pure: it asks for the height of a cell only when it comes near it, so a frame
+//! costs only what is visible, however long the conversation is.
 
 #[cfg(test)]
 mod tests;
@@ -7,34 +7,34 @@ mod tests;
 use crate::app::scroll::{Anchor, Motion, Scroll};
 use crate::app::transcript::{CellId, Entry};
 
-/// A row of a cell, by the cell's number in the conversation.
+/// A row of a cell, by the cell's index in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub index: usize,
     pub row: usize,
 }
 
-/// What the placement has to be told about cells.
+/// What the layout needs to know about cells.
 pub trait Heights {
     fn height(&mut self, index: usize) -> usize;
     /// The row of the nth match of the search in a cell.
     fn row_of_match(&mut self, index: usize, nth: usize) -> usize;
-    /// A row that was counted when the cell was laid out differently, as a row of now.
+    /// Converts a row of an earlier layout of the cell to a current one.
     fn translate(&mut self, index: usize, row: usize) -> usize {
         let height = self.height(index);
         row.min(height.saturating_sub(1))
     }
 }
 
-/// The first row in view, and whether the end stays in view from now on.
+/// The first visible row, and whether the end stays visible from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placed {
     pub top: Place,
     pub follows: bool,
 }
 
-/// Finds the first row in view, after all that the person wants to scroll. Where a cell asks something, the view rests with
-/// that one at its bottom, whatever came after it.
+/// Finds the first visible row after all scrolling. If a call asks for permission, the view stays with its cell at the
+/// bottom, whatever came after it.
 pub fn place(
     entries: &[Entry],
     heights: &mut dyn Heights,
@@ -61,7 +61,8 @@ pub fn place(
     }
     let (top, end) = (walk.down(top, 0), walk.down(end, 0));
     let resting = walk.down(resting, 0);
-    // Who has the end in view wants to see what comes; who has left what asks does not want to be taken back to it.
+    // If the end is visible, the view follows new text; if the person scrolled away from the call that asks, it stays
+    // there.
     let follows = if resting < end {
         scroll.is_following()
     } else {
@@ -73,7 +74,7 @@ pub fn place(
     }
 }
 
-/// Rows down, or up if negative, from a place: to the first or the last row at most.
+/// Moves by rows, up if negative: at most to the first or the last row.
 pub fn step(entries: &[Entry], heights: &mut dyn Heights, from: Place, rows: i64) -> Place {
     let mut walk = Walk {
         entries,
@@ -87,7 +88,7 @@ pub fn step(entries: &[Entry], heights: &mut dyn Heights, from: Place, rows: i64
     walk.end_top()
 }
 
-/// Scrolls no further than it takes to have a row in view.
+/// Scrolls just far enough to make a row visible.
 pub fn reveal(
     entries: &[Entry],
     heights: &mut dyn Heights,
@@ -113,12 +114,12 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Where the view begins when the last row is at its bottom.
+    /// The first visible row when the last row is at the bottom.
     fn end_top(&mut self) -> Place {
         self.top_with_last(self.entries.len())
     }
 
-    /// Where it begins when the cell before this one is at its bottom.
+    /// The first visible row when the cell before this one is at the bottom.
     fn top_with_last(&mut self, next: usize) -> Place {
         let bottom = Place {
             index: next,
@@ -134,7 +135,7 @@ impl Walk<'_> {
                 index,
                 row: self.heights.translate(index, line),
             },
-            // The cell is gone: what came after it takes its place.
+            // The cell is gone, so the next one is used.
             Some(_) | None => Place { index, row: 0 },
         }
     }
@@ -144,7 +145,7 @@ impl Walk<'_> {
         let to = match motion {
             Motion::Rows(rows) => self.by(from, rows),
             Motion::HalfPages(halves) => {
-                // A whole page leaves a row of what was there.
+                // A whole page keeps one row visible.
                 let rows = match halves.abs() {
                     2 => {
                         i64::try_from(self.height.saturating_sub(1).max(1)).unwrap_or(1)
@@ -163,7 +164,7 @@ impl Walk<'_> {
                     return end;
                 }
                 let row = self.heights.row_of_match(index, nth);
-                // Some rows of what is around it.
+                // Some rows above it stay visible.
                 self.up(Place { index, row }, self.height / 3)
             }
         };
@@ -195,7 +196,7 @@ impl Walk<'_> {
         }
     }
 
-    /// By no rows, it goes past cells without any: of the places that are the same, to the last one.
+    /// Moving by no rows skips cells without rows: of equal places, the last one is used.
     fn down(&mut self, from: Place, mut rows: usize) -> Place {
         let Place { mut index, mut row } = from;
         while index < self.entries.len() {

@@ -1,7 +1,7 @@
-//! The view: paints the state of the application, and changes nothing.
+//! The view: paints the application's state, and changes nothing.
 //!
-//! [`Caches::lay_out`] finds out which rows are in view and keeps what it laid out; [`view`] only reads. Neither knows a
-//! colour: styles come from `theme`, by role.
+//! [`Caches::lay_out`] finds the visible rows and caches the layout; [`view`] only reads. Neither knows a colour:
+//! styles come from `theme`, by role.
 
 mod asked;
 pub mod caches;
@@ -13,10 +13,11 @@ pub mod diff;
 pub mod footer;
 pub mod highlight;
 pub mod layout;
+mod list;
 pub mod markdown;
 pub mod page;
 pub mod panel;
-pub mod plain;
+pub mod printed;
 pub mod queue;
 mod rule;
 mod selection;
@@ -50,14 +51,14 @@ use crate::theme::Role;
 
 /// A wider panel would only have longer bars.
 const WIDEST_PANEL: u16 = 64;
-/// Less than this shows a notice only.
+/// A smaller terminal shows only a notice.
 pub const SMALLEST: (u16, u16) = (20, 5);
 
-/// Where everything is.
+/// The areas of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Areas {
     pub conversation: Rect,
-    /// The empty row under the conversation.
+    /// The empty row below the conversation.
     pub air: Rect,
     pub panel: Rect,
     pub strip: Rect,
@@ -68,7 +69,7 @@ pub struct Areas {
     pub status: Rect,
 }
 
-/// What was laid out, for [`view`] to paint and for the mouse to find.
+/// The layout, for [`view`] to paint and for the mouse to hit.
 #[derive(Default)]
 pub struct Caches {
     pub highlights: Highlights,
@@ -76,7 +77,7 @@ pub struct Caches {
     pane: Pane,
     areas: Areas,
     listed: Listed,
-    /// Where the links in view lead.
+    /// The targets of the visible links.
     links: Targets,
     /// The mark that says how much is below.
     below: Rect,
@@ -86,7 +87,7 @@ pub struct Caches {
     pager: dialogs::pager::Laid,
     /// The list in front.
     list: Rect,
-    /// What stands in the input's place.
+    /// The question that replaces the input.
     asked: asked::Laid,
 }
 
@@ -97,12 +98,12 @@ impl Caches {
         Self::default()
     }
 
-    /// Lays out what is in view.
+    /// Lays out what is visible.
     pub fn lay_out(&mut self, state: &AppState, whole: Rect) -> Found {
         if whole.width < SMALLEST.0 || whole.height < SMALLEST.1 {
             self.areas = Areas::default();
             self.pane = Pane::default();
-            // Whatever asks cannot be read here, so it cannot be allowed.
+            // A question can't be read here, so it can't be allowed.
             return Found {
                 rest: None,
                 selection: state.selection.clone(),
@@ -168,7 +169,7 @@ impl Caches {
         };
         let call = state.calls.get(detail.call);
         let area = self.areas.conversation;
-        // What runs shows its seconds.
+        // A running call shows its seconds.
         let running = call.elapsed(state.now).filter(|_| !call.is_over());
         let time = running.map_or(0, |time| time.as_secs() + 1);
         let key = (
@@ -191,7 +192,7 @@ impl Caches {
         Some(rows.saturating_sub(usize::from(area.height)))
     }
 
-    /// Lists and pages stand over everything but the footer, which may have something to say.
+    /// Lists and pages cover everything but the footer, which may show a message.
     fn modal_area(&self, whole: Rect) -> Rect {
         Rect {
             height: whole.height - self.areas.status.height,
@@ -199,12 +200,12 @@ impl Caches {
         }
     }
 
-    /// Where the conversation is; its rows move up and down.
+    /// The area of the conversation, whose rows scroll.
     pub fn conversation(&self) -> Rect {
         self.areas.conversation
     }
 
-    /// Where the links in view lead.
+    /// The targets of the visible links.
     pub fn links(&self) -> &Targets {
         &self.links
     }
@@ -259,7 +260,7 @@ impl Caches {
         Target::Elsewhere
     }
 
-    /// What is selected, as text, whether it is in view or not.
+    /// The selection as text, including what is not visible.
     pub fn selected_text(&mut self, state: &AppState) -> String {
         let Some(selection) = &state.selection else {
             return String::new();
@@ -280,7 +281,7 @@ impl Caches {
 }
 
 impl Areas {
-    /// All that is over the status line.
+    /// Everything above the status line.
     fn over_status(whole: Rect) -> Rect {
         Rect {
             height: whole.height - status::height(whole),
@@ -288,7 +289,7 @@ impl Areas {
         }
     }
 
-    /// What is asked takes so many rows: the input's, and then the conversation's.
+    /// A question takes `asked` rows: the input's first, then the conversation's.
     fn of(state: &AppState, whole: Rect, asked: u16) -> Self {
         let height = whole.height;
         let status = status::height(whole);
@@ -303,7 +304,7 @@ impl Areas {
         let wide = whole.width >= WIDE_ENOUGH && state.shows_panel();
         let left = height.saturating_sub(status + rule + air + composer);
         let queue = queue::height(state).min(left / 4);
-        // What is asked leaves its rows to the conversation, where the calls are, too.
+        // A question leaves the strip's rows to the conversation, which also shows the calls.
         let strip = if wide || asked > 0 {
             0
         } else {
@@ -344,7 +345,7 @@ impl Areas {
         };
         Self {
             conversation: Rect {
-                // A column of air on the right.
+                // An empty column on the right.
                 width: rest.width - aside - 1,
                 ..rest
             },
@@ -368,7 +369,7 @@ impl Areas {
     }
 }
 
-/// Paints the state as it was laid out; says where the caret is.
+/// Paints the layout; returns the caret.
 pub fn paint(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Option<Position> {
     if whole.width < SMALLEST.0 || whole.height < SMALLEST.1 {
         draw_notice(state, whole, buf)
@@ -377,7 +378,7 @@ pub fn paint(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -
     }
 }
 
-/// [`paint`] on a frame of ratatui.
+/// [`paint`] on a ratatui frame.
 pub fn view(state: &AppState, caches: &Caches, frame: &mut Frame) -> Option<Position> {
     let whole = frame.area();
     let caret = paint(state, caches, whole, frame.buffer_mut());
@@ -449,7 +450,7 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         }
         Some(Dialog::Help(help)) => {
             dialogs::modal::dim(modal, theme, buf);
-            caches.help.draw(help, state, modal, buf)
+            caches.help.draw(help, state, buf)
         }
         Some(Dialog::Pager(pager)) => {
             dialogs::modal::dim(modal, theme, buf);
@@ -471,8 +472,8 @@ fn draw_new_below(state: &AppState, caches: &Caches, buf: &mut Buffer) {
     }
 }
 
-/// How much came since the person scrolled up, and where it is said: in the empty row under the conversation or on the
-/// rule, where it covers no text.
+/// How much arrived since the person scrolled up, and where to show it: in the empty row below the conversation or on
+/// the line above the input, where it covers no text.
 fn new_below(state: &AppState, pane: &Pane, areas: Areas) -> Option<(String, Rect)> {
     if pane.follows || pane.area.height == 0 {
         return None;
@@ -500,7 +501,7 @@ fn new_below(state: &AppState, pane: &Pane, areas: Areas) -> Option<(String, Rec
     Some((text, mark))
 }
 
-/// The word that is searched for, in place of the input.
+/// The search query, in place of the input.
 fn draw_search(state: &AppState, place: Rect, buf: &mut Buffer) -> Option<Position> {
     let search = state.search.as_ref()?;
     let theme = &state.settings.theme;

@@ -1,4 +1,4 @@
-//! Lines to read, laid out: what stands left of a text stays free below it.
+//! Laid-out lines to read, with hanging indents.
 
 use ratatui::text::{Line, Span};
 
@@ -13,7 +13,7 @@ pub fn rows(lines: &[page::Line], room: u16, theme: &Theme) -> Vec<Row> {
 
 fn lay_out(line: &page::Line, room: u16, theme: &Theme) -> Vec<Row> {
     let lead = clean(&line.lead).into_owned();
-    // A lead that leaves no room for the text is only for the first row.
+    // A lead that leaves too little room for the text indents only the first row.
     let hang = if width(&lead) <= usize::from(room / 2) {
         width(&lead)
     } else {

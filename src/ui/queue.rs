@@ -1,4 +1,4 @@
-//! The messages that wait, above the input, with a word on when they go out and what can be done about them.
+//! The queued messages above the input: when they are sent, and what can be done about them.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,10 +10,10 @@ use crate::app::{AppState, Stage};
 use crate::keymap::Action;
 use crate::theme::Role;
 
-/// More messages than this are counted.
+/// More messages than this are only counted.
 const MOST: usize = 3;
 
-/// How many rows it wants: the messages, and when they go out.
+/// How many rows it wants: the messages, and when they are sent.
 pub fn height(state: &AppState) -> u16 {
     match state.queue.len() {
         0 => 0,
@@ -43,13 +43,13 @@ pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Which message is in a row of the screen.
+/// The message in a row of the screen.
 pub fn message_at(area: Rect, y: u16) -> Option<usize> {
     let row = usize::from(y.checked_sub(area.y)?);
     (row < message_rows(area.height)).then_some(row)
 }
 
-/// How many rows there are for messages. When they go out is said where there is a row for it.
+/// How many rows there are for messages. The last row says when they are sent, if there is room.
 fn message_rows(height: u16) -> usize {
     usize::from(height.saturating_sub(1).max(1).min(height))
 }
@@ -65,7 +65,7 @@ fn messages(state: &AppState, height: u16, room: usize) -> Vec<String> {
     words.collect()
 }
 
-/// When they go out, and the keys that change that.
+/// When they are sent, and the keys that change that.
 fn fate(state: &AppState) -> String {
     let when = match state.work().map(|work| &work.stage) {
         Some(Stage::Running) => match open_calls(state) {
@@ -95,7 +95,7 @@ fn open_calls(state: &AppState) -> usize {
     open.count()
 }
 
-/// The first line of a text; a mark says that there are more.
+/// The first line of a text, with a mark if there are more.
 pub(super) fn first_line(text: &str, room: usize) -> String {
     let mut lines = text.lines();
     let first = clean(lines.next().unwrap_or_default());

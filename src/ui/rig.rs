@@ -1,4 +1,4 @@
-//! What an [`App`] looks like, as text: for tests and snapshots.
+//! An [`App`] as text, for tests and snapshots.
 
 use std::ops::{Deref, DerefMut};
 
@@ -12,7 +12,7 @@ use crate::app::pointer::{Pointer, PointerKind, Target};
 use crate::app::rig::App;
 use crate::app::{Effect, Msg};
 
-/// An application on a screen that lasts from frame to frame.
+/// An application on a screen that persists from frame to frame.
 pub struct Screen {
     pub app: App,
     pub caches: Caches,
@@ -36,7 +36,7 @@ impl DerefMut for Screen {
 }
 
 impl App {
-    /// One frame of it, without a past.
+    /// A single first frame of it.
     pub fn draw(self, width: u16, height: u16) -> String {
         Screen::new(self, width, height).draw()
     }
@@ -69,7 +69,7 @@ impl Screen {
         resized.expect("a backend without errors");
     }
 
-    /// Lays out, settles and paints, as the runtime does it.
+    /// Lays out, settles and paints, like the runtime.
     pub fn frame(&mut self) {
         let area = self.terminal.backend().buffer().area;
         let found = self.caches.lay_out(&self.app.state, area);
@@ -82,7 +82,7 @@ impl Screen {
         drawn.expect("a backend without errors");
     }
 
-    /// The next frame as text, and where the caret is.
+    /// The next frame as text, and the caret.
     pub fn draw(&mut self) -> String {
         let text = self.text();
         match self.caret {
@@ -96,7 +96,7 @@ impl Screen {
         lines(self.buffer()).join("\n")
     }
 
-    /// The lines of the next frame that have something of this in them, without the scroll bar.
+    /// The lines of the next frame that contain this text, without the scroll bar.
     pub fn lines_with(&mut self, part: &str) -> Vec<String> {
         self.frame();
         let mut lines = lines(self.buffer());
@@ -114,12 +114,12 @@ impl Screen {
         self.terminal.backend().buffer()
     }
 
-    /// Where the last frame has the cursor.
+    /// The cursor in the last frame.
     pub fn caret(&self) -> Option<Position> {
         self.caret
     }
 
-    /// The mouse does something where a text is on the screen.
+    /// A mouse event at a text on the screen.
     pub fn point(&mut self, kind: PointerKind, text: &str) -> Vec<Effect> {
         let at = self.find(text);
         self.point_at(kind, at)
@@ -151,7 +151,7 @@ impl Screen {
     }
 }
 
-/// The rows of a buffer, without the spaces at their ends.
+/// The rows of a buffer, without trailing spaces.
 pub fn lines(buffer: &Buffer) -> Vec<String> {
     let width = usize::from(buffer.area.width).max(1);
     let rows = buffer.content().chunks(width).map(|cells| {

@@ -1,4 +1,4 @@
-//! The rule over the input: where the keys go, what goes on, and what of the input is out of view.
+//! The line above the input: where the keys go, what is happening, and how much of the input is hidden.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -17,10 +17,10 @@ use crate::theme::Role;
 
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"];
 const SPIN_MS: u128 = 200;
-/// The piece of the rule before the first words.
+/// The part of the line before the first words.
 const LEAD: u16 = 2;
 
-/// Its colour is the mode's, so that nobody works in a mode unawares.
+/// Its colour is the mode's, so that the mode is always noticed.
 pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
     if area.height == 0 {
         return;
@@ -53,7 +53,7 @@ pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Where the keys go, if that is not plainly the input.
+/// Where the keys go, if not to the input.
 pub fn badge(state: &AppState) -> Option<&'static str> {
     if !state.dialogs.is_empty() {
         return None;
@@ -73,7 +73,7 @@ pub fn badge(state: &AppState) -> Option<&'static str> {
     }
 }
 
-/// What of a long input is above and below its box.
+/// How much of a long input is hidden above and below.
 fn out_of_view(state: &AppState, columns: u16) -> Option<String> {
     let (above, below) = state.composer.out_of_view(columns, state.composer_rows());
     let lines = |count: usize| if count == 1 { "line" } else { "lines" };
@@ -90,7 +90,7 @@ struct Doing {
     role: Role,
 }
 
-/// What goes on, in one line.
+/// What is happening, in one line.
 fn activity(state: &AppState) -> Option<Doing> {
     let work = state.work()?;
     let elapsed = state.now.saturating_duration_since(work.since);
@@ -129,12 +129,12 @@ fn activity(state: &AppState) -> Option<Doing> {
     Some(Doing { text, role })
 }
 
-/// What went wrong, when it is tried again, and then what the provider said.
+/// What went wrong, when it is retried, and then the provider's message.
 fn retry_words(problem: &str, attempt: u32, seconds: u64) -> String {
     let problem = clean(problem);
     let short = in_short(&problem);
     let said = problem[short.len()..].trim_start_matches(": ");
-    // An answer that the provider has paused has not failed.
+    // An answer that the provider paused has not failed.
     let what = match attempt {
         0 => "continuing",
         _ => "retrying",
@@ -176,7 +176,7 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
     (text, Role::Executing)
 }
 
-/// A tool that an interrupt lets finish.
+/// A tool that is allowed to finish during an interrupt.
 fn finishing(state: &AppState) -> Option<&str> {
     let mut calls = state.panel.calls().iter().map(|key| state.calls.get(*key));
     calls

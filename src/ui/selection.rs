@@ -1,4 +1,4 @@
-//! What is selected in the conversation: how its moving end goes from row to row, which columns it covers, and its text.
+//! The selection in the conversation: how its end moves from row to row, which columns it covers, and its text.
 
 use super::caches::{CellCache, Measured, Shown};
 use super::conversation::narrow;
@@ -8,7 +8,7 @@ use crate::app::AppState;
 use crate::app::select::{Move, Reach, Selection, Spot};
 use crate::app::transcript::CellId;
 
-/// What is selected after the keys. A page is as high as the pane.
+/// The selection after the moves. A page is as high as the pane.
 pub fn moved(selection: &Selection, measured: &mut Measured, height: usize) -> Selection {
     let page = i64::try_from(height.saturating_sub(1).max(1)).unwrap_or(1);
     let mut moved = selection.clone();
@@ -94,7 +94,7 @@ fn in_row(from: Spot, step: Move, measured: &mut Measured) -> Spot {
     Spot { column, ..from }
 }
 
-/// What is selected, as text: wrapped lines joined again, decoration left out.
+/// The selection as text: wrapped lines joined again, decoration left out.
 pub fn text(selection: &Selection, state: &AppState, cache: &CellCache) -> String {
     let (first, last) = selection.ends();
     let mut text = String::new();
@@ -131,7 +131,7 @@ pub fn text(selection: &Selection, state: &AppState, cache: &CellCache) -> Strin
     lines.join("\n").trim_matches('\n').to_owned()
 }
 
-/// The cells that a selection reaches over, in order.
+/// The cells that a selection covers, in order.
 pub fn cells(selection: &Selection, state: &AppState) -> impl Iterator<Item = CellId> {
     let (first, last) = selection.ends();
     let entries = state.transcript.entries();
@@ -141,7 +141,7 @@ pub fn cells(selection: &Selection, state: &AppState) -> impl Iterator<Item = Ce
 }
 
 impl Shown<'_> {
-    /// Its text as it stands on the screen.
+    /// Its text as shown on the screen.
     fn text(self) -> String {
         format!("{:1$}{2}", "", usize::from(self.margin), self.row.line)
     }
@@ -204,7 +204,7 @@ fn slice(row: &Row, from: u16, to: u16) -> String {
     text
 }
 
-/// Each cluster with the column it begins at.
+/// Each cluster with its first column.
 fn columns(text: &str) -> Vec<(u16, &str)> {
     let mut column = 0;
     let mut found = Vec::new();
@@ -215,7 +215,7 @@ fn columns(text: &str) -> Vec<(u16, &str)> {
     found
 }
 
-/// Where the cluster begins that covers a column.
+/// The first column of the cluster that covers a column.
 fn cluster_at(text: &str, column: u16) -> u16 {
     let all = columns(text);
     let covering = all.iter().rev().find(|(at, _)| *at <= column);

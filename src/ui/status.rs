@@ -1,5 +1,5 @@
-//! The line under the input: at the left what is so (model, mode, context, cost, branch), at the right the keys, or in
-//! their place a word to the person. Where the screen is narrow the two have a row each.
+//! The line below the input: the status on the left (model, mode, context, cost, branch), the keys or a message on the
+//! right. On a narrow screen they have a row each.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -16,9 +16,9 @@ use crate::theme::{Role, Theme};
 
 /// Narrower screens have a row for the status and one for the keys.
 const WIDE_ENOUGH_FOR_BOTH: u16 = 60;
-/// The status begins under the text of the input.
+/// The status is aligned with the text of the input.
 const INDENT: u16 = 2;
-/// Between the status and the keys.
+/// The least space between the status and the keys.
 const GAP: usize = 3;
 
 /// How many rows it takes.
@@ -64,7 +64,7 @@ pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The room that the right side gets whatever the status has to say: for a word to the person, or for the first keys.
+/// The room that is kept for the right side: for a message, or for the first keys.
 fn reserved(state: &AppState, room: usize) -> usize {
     if let Some(flash) = &state.flash {
         return width(&flash.text).min(room);
@@ -79,7 +79,7 @@ fn reserved(state: &AppState, room: usize) -> usize {
         .unwrap_or_else(|| Hint::width_of(&hints[..hints.len().min(1)]).min(room * 2 / 3))
 }
 
-/// The keys, or in their place a word to the person, at the right edge.
+/// The keys, or a message in their place, at the right edge.
 fn draw_right(state: &AppState, area: Rect, room: usize, buf: &mut Buffer) {
     let theme = &state.settings.theme;
     let line = match &state.flash {
@@ -100,14 +100,14 @@ fn draw_right(state: &AppState, area: Rect, room: usize, buf: &mut Buffer) {
     buf.set_line(area.right() - cells, area.y, &line, cells);
 }
 
-/// A piece of the status. The later ones of `rank` go first where there is no room.
+/// A part of the status. If there isn't enough room, those with a higher `rank` are dropped first.
 struct Part {
     text: String,
     role: Role,
     rank: u8,
 }
 
-/// As many parts as there is room for, in their order.
+/// As many parts as fit, in their order.
 fn fitted(mut parts: Vec<Part>, room: usize, theme: &Theme) -> Line<'static> {
     const BETWEEN: &str = " · ";
     let cells = |parts: &[Part]| {
@@ -117,7 +117,7 @@ fn fitted(mut parts: Vec<Part>, room: usize, theme: &Theme) -> Line<'static> {
     while cells(&parts) > room {
         let last = parts.iter().enumerate().max_by_key(|(_, part)| part.rank);
         match last.map(|(at, _)| at) {
-            // What is left is the most important: some of it is better than nothing.
+            // The last part is the most important: some of it is better than nothing.
             Some(at) if parts.len() == 1 => {
                 parts[at].text = truncate(&parts[at].text, room);
                 break;
@@ -142,7 +142,7 @@ fn parts(state: &AppState) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut add = |rank: u8, role: Role, text: String| parts.push(Part { text, role, rank });
     if let Some(problem) = &session.unsaved {
-        // First, so that it stays in sight on the narrowest screen.
+        // First, so that it stays visible on the narrowest screen.
         let text = format!("! not saved: {}", clean(problem));
         add(0, Role::Warning, text);
     }

@@ -1,4 +1,4 @@
-//! What the person sees: stories that need a layout, snapshots of every screen, and anything at all in any order.
+//! What the person sees: stories that need a layout, snapshots of every screen, and random events in any order.
 
 mod acting;
 mod asking;

@@ -1,4 +1,4 @@
-//! What the model plans to do, above the input: the list, or one line where the conversation needs the rows.
+//! The model's todo list above the input: the list, or one line if the conversation needs the rows.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -12,13 +12,13 @@ use crate::theme::{Role, Theme};
 
 /// A longer list is cut.
 const MOST: usize = 8;
-/// With fewer rows, the conversation has none to give.
+/// With no more free rows than this, the list is hidden.
 const FEWEST_BESIDE: u16 = 4;
 /// The marks are those of calls, whose rows begin at the edge.
 const INDENT: u16 = 2;
 
-/// How many of the `free` rows it takes on a screen of this height. The conversation keeps a third of the screen, or the
-/// list is folded to one line.
+/// How many of the `free` rows it takes on a screen of this height. If the conversation would get less than a third of
+/// the screen, the list is folded to one line.
 pub fn height(state: &AppState, free: u16, screen: u16) -> u16 {
     let list = u16::try_from(state.todos.len().min(MOST)).unwrap_or(0);
     if list == 0 || free <= FEWEST_BESIDE {
@@ -78,8 +78,8 @@ fn draw_row(
     buf.set_line(row.x, row.y, &line, row.width);
 }
 
-/// The part of a list that these rows show, and what is said of the others. It begins with the last one that is done before
-/// the first that is not: what is being done is always in view.
+/// The part of a list that these rows show, and a note about the others. It begins with the last done item before the
+/// first open one, so that the item in progress is always visible.
 fn part(todos: &[Todo], rows: usize) -> (&[Todo], Option<String>) {
     if todos.len() <= rows {
         return (todos, None);

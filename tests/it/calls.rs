@@ -1,4 +1,4 @@
-//! Calls on the screen, in the built program: what commands print while they run, in front and in the background.
+//! Calls on the screen of the built program: what commands print while they run, in front and in the background.
 
 use crate::support::program::Program;
 use crate::support::pty::{Pty, script};

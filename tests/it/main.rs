@@ -11,6 +11,7 @@ mod hooks;
 mod hostile;
 mod lists;
 mod messages;
+mod offering;
 mod resume;
 mod retries;
 mod same_screen;

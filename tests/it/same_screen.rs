@@ -1,17 +1,16 @@
-//! A session that is resumed shows on the screen what it did when it was left, cell by cell.
+//! A resumed session looks as it did when it was left, cell by cell.
 
 use std::time::Duration;
 
 use crate::screen::armed;
 use crate::support::program::Program;
 use crate::support::pty::{Pty, script};
-use crate::support::server::wait_for_some;
 
-/// No room for the panel, which goes by itself after a while.
+/// Too narrow for the panel, which closes by itself after a while.
 const WIDTH: u16 = 130;
 const HEIGHT: u16 = 100;
 
-/// Thinking, a call that fails and one that is skipped for it, a change that is allowed, a command that is denied, a failed
+/// Thinking, a call that fails and one that is skipped because of it, an allowed change, a denied command, a failed
 /// request, and a command that an interrupt stops.
 const SCRIPT: &str = r#"
 [[turn]]
@@ -49,7 +48,7 @@ fn start(program: Program, more: &[&str]) -> Pty {
     Pty::spawn_in(program, &arguments, WIDTH, HEIGHT)
 }
 
-/// The cells of the screen, a row in a text: what is in each, and how it looks. The colour of a blank cannot be seen.
+/// The cells of the screen, a text per row: the content and style of each. The foreground of a blank is ignored.
 fn cells(tui: &Pty) -> Vec<String> {
     let screen = tui.vt();
     let cell = |row: u16, column: u16| {
@@ -70,7 +69,7 @@ fn cells(tui: &Pty) -> Vec<String> {
     (0..HEIGHT).map(row).collect()
 }
 
-/// Waits until nothing changes on the screen any more.
+/// Waits until the screen stops changing.
 fn settled(tui: &mut Pty) {
     while !tui.is_quiet_for(Duration::from_millis(600)) {}
 }
@@ -122,12 +121,10 @@ fn what_was_left_is_what_is_gone_on_with() {
 fn another_model_finds_the_screen_as_it_was() {
     let mut tui = had();
     let (before, text) = (cells(&tui), tui.screen());
-    tui.send("/model other\r");
-    wait_for_some(|| {
-        let log = tui.program().session_log();
-        (log.matches(r#""kind":"run""#).count() == 2).then_some(())
-    });
-    tui.wait_for("interrupted after");
+    tui.send("/model other\r")
+        .wait_for("no model named other; still using script")
+        .wait_for("interrupted after")
+        .wait_gone("no model named other");
     settled(&mut tui);
     assert_same(&before, (&text, &tui.screen()), &cells(&tui));
 }

@@ -1,17 +1,17 @@
-//! The terminal: taken and given back, whatever happens in between.
+//! The terminal: set up and restored, whatever happens in between.
 
 use std::time::Duration;
 
 use rustix::process::{Signal, test_kill_process};
 
-use crate::support::pty::script;
+use crate::support::pty::{End, script};
 use crate::support::server::wait_for_some;
 use crate::support::{Program, Pty};
 
 const BUILTIN: &[&str] = &["--provider", "builtin"];
-/// What the program puts before the place where the person types.
+/// The program's prompt mark.
 const PROMPT: &str = "❯";
-/// Shorter than anybody waits for a terminal to close.
+/// Shorter than a person waits for a terminal to close.
 const SOON: Duration = Duration::from_secs(2);
 
 fn ready() -> Pty {
@@ -29,16 +29,43 @@ fn leaves_the_terminal_as_it_found_it() {
     assert_eq!(end.screen.contents().trim(), "", "nothing was said");
 }
 
-#[test]
-fn what_was_said_last_and_the_way_back_stay_on_the_screen() {
+fn asked_and_quit(environment: &[(&str, &str)]) -> End {
     let program = Program::new();
-    let model = script(&program, "[[turn]]\ntext = \"All is well.\"\n");
-    let mut tui = Pty::spawn_in(program, &["--provider", &model], 80, 24);
+    let model = script(&program, "[[turn]]\ntext = \"# All is well.\"\n");
+    let mut tui = Pty::spawn_with(program, &["--provider", &model], environment, 80, 24);
     tui.wait_for(PROMPT)
         .send("how is it?\r")
         .wait_for("All is well.")
         .wait_gone("interrupt");
-    let end = tui.send("\x03\x03").exit();
+    tui.send("\x03\x03").exit()
+}
+
+#[test]
+fn what_was_said_last_stays_in_colour_unless_colours_are_not_wanted() {
+    let printed = |environment: &[(&str, &str)]| {
+        let bytes = asked_and_quit(environment).bytes;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let (_, printed) = text.rsplit_once("\x1b[?1049l").expect("it has left");
+        let (_, printed) = printed.split_once("\x1b[23;0t").expect("the title is back");
+        printed.to_owned()
+    };
+    let coloured = printed(&[]);
+    assert!(
+        coloured.contains(";48;5;") && coloured.contains("\x1b[K"),
+        "{coloured:?}"
+    );
+    let (_, after) = coloured.split_once("All is well.").expect("it is there");
+    assert!(after.starts_with("\x1b[0m"), "{coloured:?}");
+    let plain = printed(&[("NO_COLOR", "1")]);
+    assert!(
+        plain.contains("All is well.") && !plain.contains('\x1b'),
+        "{plain:?}"
+    );
+}
+
+#[test]
+fn what_was_said_last_and_the_way_back_stay_on_the_screen() {
+    let end = asked_and_quit(&[]);
     end.assert_terminal_restored();
     let left = end.screen.contents();
     assert!(
@@ -230,7 +257,7 @@ fn keys_in_every_dialect_and_noise_leave_it_usable() {
     let mut noise = Vec::new();
     for step in 0..20_000_u32 {
         let byte = (step.wrapping_mul(2_654_435_761) >> 24) as u8;
-        // Ctrl+C, Ctrl+D and Ctrl+Z mean what they mean.
+        // Ctrl+C, Ctrl+D and Ctrl+Z have their usual effects.
         if !matches!(byte, 0x03 | 0x04 | 0x1a) {
             noise.push(byte);
         }

@@ -1,4 +1,4 @@
-//! The word that is being completed: a command behind `/`, or a path behind `@`.
+//! The word that is being completed: a command after `/`, or a path after `@`.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct Word {
     pub query: String,
 }
 
-/// One proposal.
+/// One suggestion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     pub name: String,
@@ -35,11 +35,13 @@ pub struct Completion {
     pub word: Word,
     pub items: Vec<Item>,
     pub chosen: usize,
-    /// The question whose answer the items are to be.
+    /// How many match in total; the items are the best of them.
+    pub found: usize,
+    /// Identifies the request that the items answer.
     pub generation: u64,
-    /// Whether the items are for an older question.
+    /// Whether the items answer an older request.
     pub stale: bool,
-    /// Whether all files have been looked at.
+    /// Whether all files have been searched.
     pub complete: bool,
 }
 
@@ -49,29 +51,32 @@ impl Completion {
             word,
             items: Vec::new(),
             chosen: 0,
+            found: 0,
             generation,
             stale: true,
             complete: false,
         };
         if completion.word.kind == Kind::Slash {
             completion.items = commands(&completion.word.query, known);
+            completion.found = completion.items.len();
             completion.stale = false;
             completion.complete = true;
         }
         completion
     }
 
-    /// The same for a word that was typed on; what was found so far stays until there is something better.
+    /// Continues with a word that was typed further. The items found so far stay until better ones arrive.
     pub fn go_on(&mut self, word: Word, generation: u64, known: &Commands) {
-        let items = std::mem::take(&mut self.items);
+        let (items, found) = (std::mem::take(&mut self.items), self.found);
         let is_path = word.kind == Kind::Path;
         *self = Self::new(word, generation, known);
         if is_path {
             self.items = items;
+            self.found = found;
         }
     }
 
-    /// There are other commands now.
+    /// Updates the items after the commands have changed.
     pub fn learn(&mut self, known: &Commands) {
         if self.word.kind == Kind::Slash {
             self.items = commands(&self.word.query, known);
@@ -79,8 +84,8 @@ impl Completion {
         }
     }
 
-    /// Takes an answer, if it is still asked for.
-    pub fn answer(&mut self, generation: u64, paths: Vec<Candidate>, complete: bool) {
+    /// Takes an answer, unless it is for an older request.
+    pub fn answer(&mut self, generation: u64, paths: Vec<Candidate>, found: usize, complete: bool) {
         if generation != self.generation || self.word.kind != Kind::Path {
             return;
         }
@@ -94,7 +99,7 @@ impl Completion {
                 about: Arc::from(""),
             })
             .collect();
-        // Who has walked down the list keeps the one walked to while more files are found.
+        // If the person has moved down the list, their choice stays selected while more files are found.
         let moved = self.chosen > 0 && !self.stale;
         let same = self
             .items
@@ -102,6 +107,7 @@ impl Completion {
             .position(|item| Some(&item.name) == before.as_ref());
         self.chosen = if moved { same.unwrap_or(0) } else { 0 };
         self.stale = false;
+        self.found = found;
         self.complete = complete;
     }
 
@@ -118,7 +124,7 @@ impl Completion {
         self.items.get(self.chosen)
     }
 
-    /// Whether Enter and Tab are for it: there is something to take, and it is not there already.
+    /// Whether Enter and Tab accept a suggestion: there is one, and it isn't typed out already.
     pub fn can_accept(&self) -> bool {
         !self.stale
             && self
@@ -126,7 +132,7 @@ impl Completion {
                 .is_some_and(|item| item.name != self.word.query)
     }
 
-    /// The text that takes the word's place.
+    /// The text that replaces the word.
     pub fn accepted(&self) -> Option<String> {
         let item = self.chosen().filter(|_| !self.stale)?;
         let name = &item.name;
@@ -183,7 +189,8 @@ fn unquoted(before: &str) -> Option<(usize, &str)> {
     (!query.contains(ends)).then_some((at, query))
 }
 
-/// The commands that match: those that begin so, then those that have it somewhere, then those that have its letters.
+/// The matching commands: first those that begin with the query, then those that contain it, then those that contain
+/// its letters in order.
 fn commands(query: &str, known: &Commands) -> Vec<Item> {
     let query = query.to_lowercase();
     let mut found: Vec<(usize, Item)> = known
@@ -209,7 +216,7 @@ fn commands(query: &str, known: &Commands) -> Vec<Item> {
     found.into_iter().map(|(_, item)| item).collect()
 }
 
-/// Where the letters of the query are in a name: together if they can be, else one after the other.
+/// Where the letters of the query are in a name: side by side if possible, else anywhere in this order.
 fn letters(name: &str, query: &str) -> Option<Vec<u32>> {
     let count = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
     if let Some(at) = name.find(query) {

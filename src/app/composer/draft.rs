@@ -1,4 +1,4 @@
-//! What a draft is once it is sent: a message, a command, or a note.
+//! What a draft becomes when it is sent: a message, a command, or a note.
 
 use crate::app::commands::Commands;
 use crate::protocol::Block;
@@ -9,7 +9,7 @@ use crate::text::nearest;
 pub enum Draft {
     Message {
         blocks: Vec<Block>,
-        /// As it stood in the input, with pastes folded.
+        /// As it looked in the input, with pastes folded.
         shown: String,
     },
     Slash {
@@ -22,7 +22,7 @@ pub enum Draft {
     Note(String),
 }
 
-/// What the first character makes of a draft while it is written.
+/// What the first character says about a draft that is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Prompt {
     #[default]
@@ -35,14 +35,14 @@ impl Prompt {
     pub fn of(lines: &[String]) -> Self {
         match lines.first().and_then(|line| line.chars().next()) {
             Some('!') => Self::Shell,
-            // Several lines are rather a text that begins with a heading.
+            // Several lines are more likely a text that begins with a Markdown heading.
             Some('#') if lines.len() == 1 => Self::Note,
             _ => Self::Message,
         }
     }
 }
 
-/// Reads a draft whose first character makes it more than a message. What cannot be meant so is an error for the person.
+/// Reads a draft whose first character makes it more than a message. The error tells the person why it can't be sent.
 pub fn special(text: &str, commands: &Commands) -> Result<Option<Draft>, String> {
     let text = text.trim();
     let lines: Vec<String> = text.lines().take(2).map(str::to_owned).collect();
@@ -60,7 +60,7 @@ fn slash(text: &str, commands: &Commands) -> Result<Option<Draft>, String> {
     let Some(behind) = text.strip_prefix('/') else {
         return Ok(None);
     };
-    // Several lines, perhaps pasted, are a text: nobody means to run the first of them.
+    // Several lines, perhaps pasted, are a message: the first one is not meant to be run.
     if behind.contains('\n') {
         return Ok(None);
     }

@@ -1,11 +1,11 @@
-//! The text of the draft: its lines, the caret, the text that was cut last, and what can be undone.
+//! The text of the draft: its lines, the caret, the last cut text, and the undo history.
 //!
-//! All changes go through [`Editor::change`], which notes what was removed and what was put in its place. Changes are put
-//! together to what a person did (a word typed, a paste, a completion), so that one undo takes back one thing. How the
-//! lines are wrapped and shown is `layout`'s matter.
+//! All changes go through [`Editor::change`], which records what was removed and what was inserted. Changes are grouped
+//! by what the person did (typed a word, pasted, completed), so that one undo reverts one of these. `layout` wraps the
+//! lines.
 //!
-//! A change costs what it changes: nothing here goes through the lines around it, so that a key in a draft of thousands
-//! of lines costs what it costs in an empty one.
+//! A change costs what it changes: nothing here reads the lines around it, so a key in a draft of thousands of lines
+//! costs the same as in an empty one.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use unicode_segmentation::UnicodeSegmentation;
 /// How many single steps can be undone.
 const UNDO_STEPS: usize = 4_000;
 
-/// A place between two characters: a line, and how many `char`s of it are before.
+/// A place between two characters: a line, and how many `char`s of it come before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Place {
     pub line: usize,
@@ -30,7 +30,7 @@ impl Place {
     }
 }
 
-/// Whether a change belongs to the one before it when it is undone.
+/// Whether a change is undone together with the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Joining {
     Typed,
@@ -101,7 +101,7 @@ impl Editor {
         Place::new(line, self.line(line).chars().count())
     }
 
-    /// Moves the caret; a place that does not exist is taken for the nearest one.
+    /// Moves the caret; a place that does not exist becomes the nearest one.
     pub fn go(&mut self, place: Place) {
         self.caret = self.nearest(place);
     }
@@ -111,13 +111,13 @@ impl Editor {
         Place::new(line, place.column.min(self.line_end(line).column))
     }
 
-    /// Types a piece of text; what is typed in one go is undone in one go, word by word.
+    /// Types a piece of text. Text typed without a pause is undone word by word.
     pub fn type_text(&mut self, text: &str) {
         let caret = self.caret();
         self.change(caret..caret, text, Joining::Typed);
     }
 
-    /// Puts a text in the place of another, as one thing to undo.
+    /// Replaces a range with a text, as one step to undo.
     pub fn replace(&mut self, range: Range<Place>, text: &str) {
         self.change(range, text, Joining::Alone);
     }
@@ -135,7 +135,7 @@ impl Editor {
         self.remove(range);
     }
 
-    /// Puts back what was cut last.
+    /// Inserts what was cut last.
     pub fn yank(&mut self) {
         let caret = self.caret();
         let text = self.yanked.clone();
@@ -146,7 +146,7 @@ impl Editor {
         self.replace(Place::START..self.end(), text);
     }
 
-    /// Forgets the text and all that could be undone; what was cut stays.
+    /// Clears the text and the undo history, but not the cut text.
     pub fn reset(&mut self) {
         *self = Self {
             revision: self.revision + 1,
@@ -235,13 +235,13 @@ impl Editor {
         }
     }
 
-    /// Puts a text in the place of another, with the caret behind it.
+    /// Replaces a range with a text and puts the caret after it.
     fn put(&mut self, range: Range<Place>, text: &str) {
         let Range { start, end } = range;
         let from = byte_at(self.line(start.line), start.column);
         let to = byte_at(self.line(end.line), end.column);
         let behind = self.lines[end.line].split_off(to);
-        // Lines that are gone whole; most changes are inside one.
+        // Whole lines that were removed; most changes are inside one line.
         self.lines.drain(start.line + 1..=end.line);
         self.lines[start.line].truncate(from);
         self.caret = end_of(start, text);
@@ -253,7 +253,7 @@ impl Editor {
     }
 }
 
-/// Where a text ends that begins at a place.
+/// Where a text that begins at `start` ends.
 fn end_of(start: Place, text: &str) -> Place {
     match text.rsplit_once('\n') {
         None => Place::new(start.line, start.column + text.chars().count()),
@@ -264,7 +264,7 @@ fn end_of(start: Place, text: &str) -> Place {
     }
 }
 
-/// Where a motion leads from a place, without moving the caret.
+/// Where a motion leads, without moving the caret.
 impl Editor {
     pub fn left(&self, place: Place) -> Place {
         let line = self.line(place.line);
@@ -285,7 +285,7 @@ impl Editor {
         }
     }
 
-    /// The start of the word before, as blanks and punctuation part words.
+    /// The start of the previous word; blanks and punctuation separate words.
     pub fn word_left(&self, place: Place) -> Place {
         let mut at = self.left(place);
         while at > Place::START && self.kind_at(at) == Kind::Blank {
@@ -308,7 +308,7 @@ impl Editor {
         let end = self.end();
         while at < end && self.kind_at(at) == Kind::Blank {
             let next = self.right(at);
-            // An empty line is a word of its own.
+            // An empty line is a word.
             if next.line > at.line && self.line(next.line).is_empty() {
                 return next;
             }
@@ -317,7 +317,7 @@ impl Editor {
         at
     }
 
-    /// The end of the word that the place is in or before: behind its last character.
+    /// The end of the word at or after the place: behind its last character.
     pub fn word_end(&self, place: Place) -> Place {
         let (mut at, end) = (place, self.end());
         while at < end && self.kind_at(at) == Kind::Blank {
@@ -326,7 +326,7 @@ impl Editor {
         self.run_end(at, self.kind_at(at))
     }
 
-    /// Back to the last blank, as the shell's Ctrl+W goes.
+    /// Back to the last blank, like Ctrl+W in a shell.
     pub fn blank_left(&self, place: Place) -> Place {
         if place.column == 0 {
             return self.left(place);
@@ -351,7 +351,7 @@ impl Editor {
         at
     }
 
-    /// What the character behind a place is; the end of a line is blank.
+    /// What kind of character follows a place; the end of a line is blank.
     fn kind_at(&self, place: Place) -> Kind {
         match self.line(place.line).chars().nth(place.column) {
             None => Kind::Blank,
@@ -373,7 +373,7 @@ enum Kind {
 struct Undo {
     done: VecDeque<Group>,
     undone: Vec<Group>,
-    /// How many steps all of `done` are.
+    /// How many steps are in `done`.
     steps: usize,
 }
 
@@ -381,7 +381,7 @@ struct Undo {
 #[derive(Debug)]
 struct Group {
     steps: Vec<Step>,
-    /// Where typing can continue it.
+    /// Typing at this place continues the group.
     open_at: Option<Place>,
 }
 
@@ -393,7 +393,7 @@ struct Step {
 }
 
 impl Undo {
-    /// The last thing done, if typing at a place continues it.
+    /// The last group, if typing at this place continues it.
     fn open_at(&mut self, place: Place) -> Option<&mut Group> {
         let last = self.done.back_mut();
         last.filter(|group| group.open_at == Some(place))
@@ -405,7 +405,7 @@ impl Undo {
         self.count(steps);
     }
 
-    /// The oldest things cannot be undone any more once there are too many.
+    /// Drops the oldest groups once there are too many steps.
     fn count(&mut self, steps: usize) {
         self.steps += steps;
         while self.steps > UNDO_STEPS
@@ -422,7 +422,7 @@ fn begins_word(before: &str, text: &str) -> bool {
     blank_before && !blank_after
 }
 
-/// The byte at which the `column`th character of a line begins, or its end.
+/// The byte offset of the `column`th character of a line, or the end of the line.
 pub fn byte_at(line: &str, column: usize) -> usize {
     if line.is_ascii() {
         return column.min(line.len());

@@ -1,15 +1,15 @@
-//! What was sent before, in this session and earlier ones: walked through with ↑ and ↓, searched with Ctrl+R.
+//! What was sent before, in this session and earlier ones: ↑ and ↓ go through it, Ctrl+R searches it.
 
 use std::collections::HashSet;
 
 use crate::app::search::find_all;
 
-/// A search looks no further than this into an entry.
+/// A search reads only this much of an entry.
 const LOOKED_AT: usize = 4_000;
 
 #[derive(Debug, Default)]
 pub struct History {
-    /// From the oldest to the newest. Those of this session may have tokens in them.
+    /// From the oldest to the newest. Those of this session may contain tokens.
     entries: Vec<String>,
     browsing: Option<Browsing>,
 }
@@ -17,14 +17,14 @@ pub struct History {
 #[derive(Debug)]
 struct Browsing {
     at: usize,
-    /// What stood in the input before.
+    /// What was in the input before.
     draft: String,
-    /// Only what begins so is shown.
+    /// Only entries with this prefix are shown.
     prefix: String,
 }
 
 impl History {
-    /// Puts what earlier sessions have sent before all else.
+    /// Adds what earlier sessions sent, as the oldest entries.
     pub fn load(&mut self, mut older: Vec<String>) {
         older.dedup();
         let count = older.len();
@@ -50,13 +50,12 @@ impl History {
         self.browsing.is_some()
     }
 
-    /// The draft was changed: from now on it is a draft of its own.
+    /// The draft was changed, so it is no longer an entry of the history.
     pub fn stop(&mut self) {
         self.browsing = None;
     }
 
-    /// The entry before the one shown. What is in the input is kept, and entries that begin with it come first: only
-    /// they, if there are any.
+    /// The entry before the one shown. The draft is kept; if any entries begin with it, only those are shown.
     pub fn older(&mut self, shown: &str) -> Option<&str> {
         let (end, prefix) = if let Some(browsing) = &self.browsing {
             (browsing.at, browsing.prefix.clone())
@@ -82,7 +81,7 @@ impl History {
         self.get(at)
     }
 
-    /// The entry after the one shown; behind the last one the draft comes back.
+    /// The entry after the one shown; after the last one, the draft.
     pub fn newer(&mut self, shown: &str) -> Option<String> {
         let browsing = self.browsing.as_mut()?;
         let newer = self.entries.iter().enumerate().skip(browsing.at + 1);
@@ -100,11 +99,11 @@ impl History {
     }
 }
 
-/// An incremental search; the draft stays as it is until something is taken.
+/// An incremental search; the draft stays unchanged until an entry is accepted.
 #[derive(Debug, Default)]
 pub struct HistorySearch {
     pub query: String,
-    /// The entries that have it, the newest first, each text once.
+    /// The matching entries, the newest first, each text once.
     pub hits: Vec<usize>,
     pub chosen: usize,
 }
@@ -116,7 +115,7 @@ impl HistorySearch {
         search
     }
 
-    /// Adds to the query: only what has matched so far can still match.
+    /// Extends the query: only what has matched so far can still match.
     pub fn push(&mut self, text: &str, history: &History) {
         self.query.push_str(text);
         let query = &self.query;

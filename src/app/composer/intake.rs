@@ -1,4 +1,4 @@
-//! What comes into the draft from outside: pastes, images, and texts from the editor, the history and the disk.
+//! What comes into the draft from outside: pastes, images, and text from the editor, the history and the disk.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::app::Effect;
 use crate::app::job::Job;
 use crate::protocol::Block;
 
-/// A text that is put into the draft as a whole is folded from this length on, to keep the draft quick.
+/// A text that is inserted as a whole is folded if it is longer than this, to keep the draft fast.
 const LONGEST_UNFOLDED: usize = 20_000;
 
 impl Composer {
@@ -34,7 +34,7 @@ impl Composer {
         }
         let caret = self.editor.caret();
         if self.is_folded_before(caret, &text) && text.len() <= LONGEST_UNFOLDED {
-            // The same once more: it must be seen.
+            // The same text pasted again: the person wants to see it unfolded.
             self.editor.replace(self.editor.left(caret)..caret, &text);
         } else {
             let text = if paste::is_long(&text) {
@@ -64,12 +64,12 @@ impl Composer {
             .map_or_else(|text| text, String::from)
     }
 
-    /// A text from outside as it goes into the draft.
+    /// Prepares a text from outside for the draft.
     pub(super) fn fit(&mut self, text: &str) -> String {
         self.fold_longest(token::clean(text))
     }
 
-    /// Folds a text that would make the draft slow. Tokens cannot be folded in another one.
+    /// Folds a text that would make the draft slow. Tokens cannot be nested.
     pub(super) fn fold_longest(&mut self, text: String) -> String {
         if text.len() > LONGEST_UNFOLDED && !text.contains(token::is_token) {
             return self.fold(text);
@@ -83,7 +83,7 @@ impl Composer {
         Effect::Start(Job::Attach(path))
     }
 
-    /// Puts the image where its path stands, if it still does.
+    /// Replaces the image's path with the image, if the path is still there.
     pub(super) fn attached(&mut self, image: &ImagePath, block: Block, now: Instant) {
         let found = (0..).zip(self.editor.lines()).find_map(|(line, text)| {
             let at = text.find(&image.raw)?;
@@ -98,7 +98,7 @@ impl Composer {
         let before = self.editor.revision();
         let end = Place::new(start.line, start.column + image.raw.chars().count());
         let caret = self.editor.caret();
-        // What is typed behind it stands apart from it.
+        // Separates the image from what is typed after it.
         let line = self.editor.line(end.line);
         let behind = &line[byte_at(line, end.column)..];
         let parted = behind.starts_with(char::is_whitespace);

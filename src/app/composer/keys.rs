@@ -1,4 +1,4 @@
-//! The keys that edit the draft and that no keymap binds: typing, and what people know from the shell.
+//! Editing keys that the keymap does not bind: typing, and the keys that people know from the shell.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -9,7 +9,7 @@ use super::token;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pressed {
     Edited,
-    /// Go a row up or down: that needs the layout.
+    /// Move up or down by rows; this needs the layout.
     Row(isize),
     Unused,
 }
@@ -50,7 +50,7 @@ fn press_control(editor: &mut Editor, letter: char) -> Pressed {
         'f' => editor.go(editor.right(caret)),
         'h' => editor.remove(editor.left(caret)..caret),
         'd' => editor.remove(caret..editor.right(caret)),
-        // At the edge of a line the newline is what there is to cut.
+        // At the end of a line there is only the newline to cut.
         'k' if caret == line_end => editor.cut(caret..editor.right(caret)),
         'k' => editor.cut(caret..line_end),
         'u' if caret == line_start => editor.cut(editor.left(caret)..caret),

@@ -1,6 +1,6 @@
-//! How the lines of the draft are broken into rows of a width, and where the caret is in them.
+//! How the lines of the draft are wrapped into rows, and where the caret is in them.
 //!
-//! Works on single lines, so a key in a long draft costs what its own line and the visible rows cost.
+//! Works line by line, so a key in a long draft costs only its own line and the visible rows.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,11 +11,11 @@ use unicode_width::UnicodeWidthStr;
 use super::editor::Place;
 use super::token::Tokens;
 
-/// The columns left of the text: the mark of the first row, and the indent of the others.
+/// The columns to the left of the text: the mark in the first row, the indent in the others.
 pub const MARK: u16 = 2;
 const TAB: &str = "    ";
 
-/// One character as people see it, with how it is shown.
+/// One grapheme cluster and how it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece<'a> {
     /// Its `char`s in the line.
@@ -33,14 +33,14 @@ pub enum Look {
     Token,
 }
 
-/// A row of the laid-out draft: a line, and the how-manieth row of it.
+/// A row of the wrapped draft: a line, and the index of the row within it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Spot {
     pub line: usize,
     pub row: usize,
 }
 
-/// The draft at a width.
+/// The draft wrapped to a width.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout<'a> {
     lines: &'a [String],
@@ -49,7 +49,7 @@ pub struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// `width` is that of the whole composer; the mark, and a column for the caret behind a full row, are taken off.
+    /// `width` is that of the whole composer, including the mark and one column for the caret after a full row.
     pub fn new(lines: &'a [String], tokens: &'a Tokens, width: u16) -> Self {
         let room = usize::from(width.saturating_sub(MARK + 1)).max(1);
         Self {
@@ -62,7 +62,7 @@ impl<'a> Layout<'a> {
     pub fn pieces(&self, line: usize) -> impl Iterator<Item = Piece<'a>> {
         let (tokens, room) = (self.tokens, self.room);
         let line = self.lines.get(line).map_or("", String::as_str);
-        // Most lines are plain, and need no search for what belongs together.
+        // Most lines are ASCII and need no search for grapheme clusters.
         let plain = line.is_ascii().then(|| line.char_indices());
         let plain = plain.into_iter().flatten().map(|(at, _)| &line[at..=at]);
         let clusters = (!line.is_ascii()).then(|| line.graphemes(true));
@@ -76,11 +76,11 @@ impl<'a> Layout<'a> {
             })
     }
 
-    /// The rows of a line, each as its `char`s. There is at least one.
+    /// The rows of a line, each as a range of its `char`s. At least one.
     pub fn rows(&self, line: usize) -> Vec<Range<usize>> {
         let mut rows = Vec::new();
         let (mut start, mut width, mut end) = (0, 0, 0);
-        // Where the row can be broken, and how much of it is behind that place.
+        // Where the row can be broken, and how wide the part after that place is.
         let mut seam: Option<(usize, usize)> = None;
         for piece in self.pieces(line) {
             while width + piece.width > self.room && piece.columns.start > start {
@@ -101,7 +101,7 @@ impl<'a> Layout<'a> {
         rows
     }
 
-    /// The row that a place is in, and its distance from the row's start.
+    /// The row of a place, and its column there.
     pub fn locate(&self, place: Place) -> (Spot, usize) {
         let rows = self.rows(place.line);
         let row = rows
@@ -120,7 +120,7 @@ impl<'a> Layout<'a> {
         (spot, column)
     }
 
-    /// The place nearest to a distance from the start of a row.
+    /// The place nearest to a column of a row.
     pub fn place_at(&self, spot: Spot, column: usize) -> Place {
         let rows = self.rows(spot.line);
         let last = rows.len() - 1;
@@ -133,7 +133,7 @@ impl<'a> Layout<'a> {
             }
             let ends_row = spot.row < last && piece.columns.end >= row.end;
             width += piece.width;
-            // Behind the last character of a broken row begins the next row.
+            // The place after the last character of a wrapped row belongs to the next row.
             if width > column || ends_row || piece.columns.end > row.end {
                 break;
             }
@@ -184,7 +184,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// How many rows there are, counted no further than to `most`.
+    /// How many rows there are, up to `most`.
     pub fn height(&self, most: u16) -> u16 {
         let mut height = 0;
         for line in 0..self.lines.len() {
@@ -231,7 +231,7 @@ fn show<'a>(cluster: &'a str, tokens: &'a Tokens) -> (Cow<'a, str>, Look) {
     (Cow::Owned(numbers.collect()), Look::Escaped)
 }
 
-/// Whether a cluster looks like what it is. Joiners and selectors may only hide behind something that is seen.
+/// Whether a cluster is visible as what it is. Joiners and selectors must follow something visible.
 fn is_visible(cluster: &str) -> bool {
     let mut letters = cluster.chars();
     let first = letters.next().unwrap_or(' ');

@@ -1,8 +1,8 @@
 //! The input: a draft of several lines with folded pastes, attached images, completion and a history.
 //!
-//! Owns the draft from the first key until it is sent, and never loses it: what is cleared goes to the history, what is
-//! replaced can be undone, and half a second after a change it is asked to be kept on disk. Reading files, the editor
-//! and the disk are jobs of the runtime; how it is painted is `ui::composer`'s matter.
+//! Owns the draft from the first key until it is sent, and never loses it: cleared text goes to the history, replaced
+//! text can be undone, and half a second after a change it asks for the draft to be saved. The runtime reads files,
+//! starts the editor and writes to disk; `ui::composer` draws.
 
 pub mod complete;
 pub mod draft;
@@ -38,10 +38,10 @@ use crate::app::job::{Job, JobResult};
 use crate::keymap::Context;
 use crate::protocol::Block;
 
-/// How long after a change the draft is kept on disk, and how long at most while changes go on.
+/// How long after a change the draft is saved, and the longest delay while changes continue.
 const KEEP_AFTER: Duration = Duration::from_millis(500);
 const KEEP_AT_LEAST: Duration = Duration::from_secs(2);
-/// Longer texts are kept in the history with their pastes folded.
+/// Longer texts are saved in the history with their pastes folded.
 const LONGEST_KEPT: usize = 100_000;
 
 #[derive(Debug)]
@@ -52,40 +52,40 @@ pub struct Composer {
     commands: Commands,
     search: Option<HistorySearch>,
     completion: Option<Completion>,
-    /// Where a completion was closed, so that it does not come back with the next letter.
+    /// Where a completion was closed, so that the next letter does not open it again.
     dismissed: Option<Place>,
     generation: u64,
     vim: Option<Vim>,
     /// The images that are being read.
     awaited: Vec<ImagePath>,
     unkept: Option<Unkept>,
-    /// The column that ↑ and ↓ strive for.
+    /// The column that ↑ and ↓ try to keep.
     goal: Option<usize>,
     width: u16,
     rows: u16,
     top: Spot,
 }
 
-/// A change that is not on disk yet.
+/// A change that is not saved yet.
 #[derive(Debug, Clone, Copy)]
 struct Unkept {
     since: Instant,
     due: Instant,
 }
 
-/// What a change came from, for what depends on the draft.
+/// What caused a change; completion and history depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
     Typed,
-    /// Moved by rows, which remembers the column.
+    /// The caret moved by rows, which remembers the column.
     Rows,
-    /// The history has put it there.
+    /// The text came from the history.
     Recalled,
-    /// Something else: it opens no completion.
+    /// Anything else; it opens no completion.
     Other,
 }
 
-/// A draft that is on its way, with what else is to be done about it.
+/// A draft that was sent, and what else to do because of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sent {
     pub draft: Draft,
@@ -114,9 +114,9 @@ impl Default for Composer {
     }
 }
 
-/// What others see of it.
+/// What others read.
 impl Composer {
-    /// What a draft that begins with a slash can mean.
+    /// The commands that a draft can name.
     pub fn commands(&self) -> &Commands {
         &self.commands
     }
@@ -128,7 +128,7 @@ impl Composer {
         }
     }
 
-    /// What the next key can mean here, the innermost first.
+    /// The contexts that the next key is looked up in, the innermost first.
     pub fn contexts(&self) -> Vec<Context> {
         if self.search.is_some() {
             return vec![Context::HistorySearch];
@@ -148,12 +148,12 @@ impl Composer {
         self.editor.is_empty()
     }
 
-    /// Whether it is empty, and nothing else has its keys.
+    /// Whether it is empty and no completion or search uses its keys.
     pub fn is_free(&self) -> bool {
         self.is_empty() && self.search.is_none() && self.completion.is_none()
     }
 
-    /// The whole draft, with what is folded.
+    /// The whole draft, with folded pastes in full.
     pub fn text(&self) -> String {
         self.tokens.expand(&self.editor.text(), Form::Sent)
     }
@@ -180,17 +180,17 @@ impl Composer {
         self.tokens.expand(entry, Form::Shown)
     }
 
-    /// The mode of vim, if its keys are on.
+    /// Vim's mode, if vim keys are on.
     pub fn vim(&self) -> Option<vim::Mode> {
         self.vim.as_ref().map(|vim| vim.mode)
     }
 
-    /// What is marked in vim's visual mode.
+    /// What is selected in vim's visual mode.
     pub fn marked(&self) -> Option<std::ops::Range<Place>> {
         self.vim.as_ref()?.marked(&self.editor)
     }
 
-    /// Whether Esc is for the input, before it can mean anything else: it leaves a mode of vim.
+    /// Whether Esc is for the input first, because it leaves one of vim's modes.
     pub fn wants_escape(&self) -> bool {
         self.search.is_none()
             && matches!(
@@ -203,7 +203,7 @@ impl Composer {
         Layout::new(self.editor.lines(), &self.tokens, width)
     }
 
-    /// The first row in view, such that the caret is in view and no row is left empty.
+    /// The first visible row: the caret is visible and no row stays empty.
     pub fn first_row(&self, width: u16, height: u16) -> Spot {
         let layout = self.layout(width);
         let (caret, _) = layout.locate(self.caret());
@@ -215,8 +215,8 @@ impl Composer {
         top
     }
 
-    /// How many lines are above and below what is in view of it, in a box of this width that is at most so high. A line
-    /// of which some is in view is not counted.
+    /// How many lines are hidden above and below, in a box of this width and at most this height. A partly visible line
+    /// is not counted.
     pub fn out_of_view(&self, width: u16, most: u16) -> (usize, usize) {
         let layout = self.layout(width);
         let height = layout.height(most);
@@ -237,9 +237,9 @@ impl Composer {
     }
 }
 
-/// What happens to it.
+/// What changes it.
 impl Composer {
-    /// How wide it is on the screen, and how high it may become.
+    /// Sets its width, and how many rows it may use.
     pub fn resize(&mut self, width: u16, rows: u16) {
         self.width = width;
         self.rows = rows.max(1);
@@ -247,7 +247,7 @@ impl Composer {
         self.follow();
     }
 
-    /// A key that no keymap binds.
+    /// A key that the keymap does not bind.
     pub fn key(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
         if self.search.is_some() {
             self.search_key(key);
@@ -281,8 +281,8 @@ impl Composer {
         self.completion = None;
     }
 
-    /// Takes the draft to be sent. A draft that cannot be sent stays, and the error says why; there is nothing to send
-    /// either where Enter begins a new line.
+    /// Takes the draft to send it. A draft that cannot be sent stays, and the error says why. `None` if it is empty or
+    /// Enter begins a new line.
     pub fn submit(&mut self, now: Instant) -> Result<Option<Sent>, String> {
         let text = self.editor.text();
         if text.trim().is_empty() {
@@ -313,7 +313,7 @@ impl Composer {
         Ok(Some(Sent { draft, effects }))
     }
 
-    /// Empties the input; the history gives it back.
+    /// Empties the input; the text goes to the history.
     pub fn clear(&mut self, now: Instant) {
         let text = self.editor.text();
         if !text.trim().is_empty() {
@@ -322,7 +322,7 @@ impl Composer {
         self.set_text("", now);
     }
 
-    /// Puts a text in the place of the draft; can be undone.
+    /// Replaces the draft; can be undone.
     pub fn set_text(&mut self, text: &str, now: Instant) {
         let before = self.editor.revision();
         let text = self.fit(text);
@@ -330,12 +330,12 @@ impl Composer {
         self.settle(before, Cause::Other, now);
     }
 
-    /// Puts messages that were not sent after all before the draft.
+    /// Inserts messages that were not sent before the draft.
     pub fn take_back(&mut self, text: &str, now: Instant) {
         self.take_back_with_images(text, &[], now);
     }
 
-    /// The same with their images, where their labels stand. Says how many could not be put back.
+    /// The same with their images, in place of their labels. Returns how many could not be restored.
     pub fn take_back_with_images(&mut self, text: &str, images: &[&Block], now: Instant) -> usize {
         let before = self.editor.revision();
         let (text, lost) = self.tokens.put_back(&token::clean(text), images);
@@ -365,16 +365,17 @@ impl Composer {
         vec![Effect::Start(Job::KeepDraft(text))]
     }
 
-    /// A job has come back; an error is for the person.
+    /// A job has finished; an error is shown to the person.
     pub fn done(&mut self, result: JobResult, now: Instant) -> Result<Vec<Effect>, String> {
         match result {
             JobResult::Paths {
                 generation,
                 paths,
+                found,
                 complete,
             } => {
                 if let Some(completion) = &mut self.completion {
-                    completion.answer(generation, paths, complete);
+                    completion.answer(generation, paths, found, complete);
                 }
             }
             JobResult::Edited(text) => self.edited(&text?, now),
@@ -410,7 +411,7 @@ impl Composer {
 }
 
 impl Composer {
-    /// Brings what depends on the draft in line with it.
+    /// Updates everything that depends on the draft.
     fn settle(&mut self, before: u64, cause: Cause, now: Instant) -> Vec<Effect> {
         let changed = self.editor.revision() != before;
         if changed {
@@ -462,7 +463,7 @@ impl Composer {
 
     fn read(&self, text: &str) -> Result<Draft, String> {
         let sent = |text: &str| self.tokens.expand(text, Form::Sent);
-        // Read before what is folded is unfolded: a paste is never a command.
+        // Read before folded pastes are expanded: a paste is never a command.
         Ok(match draft::special(text, &self.commands)? {
             Some(Draft::Slash { name, arguments }) => Draft::Slash {
                 name,
@@ -480,7 +481,7 @@ impl Composer {
         })
     }
 
-    /// A text as the history on disk gets it.
+    /// A text as it is saved in the history file.
     fn kept(&self, text: &str) -> String {
         let whole = self.tokens.expand(text, Form::Kept);
         if whole.len() > LONGEST_KEPT {

@@ -5,29 +5,29 @@ use std::path::PathBuf;
 const LONGEST_LINES: usize = 10;
 const LONGEST_LENGTH: usize = 1_000;
 
-/// No paste of paths is longer.
+/// A longer paste is not checked for paths.
 const LONGEST_PATHS: usize = 8_000;
 
-/// Whether a paste would fill the input, and so is folded.
+/// Whether a paste would fill the input and is therefore folded.
 pub fn is_long(text: &str) -> bool {
     text.chars().nth(LONGEST_LENGTH).is_some() || text.lines().nth(LONGEST_LINES).is_some()
 }
 
-/// A path as it was pasted, and as it is meant.
+/// A path as it was pasted, and the path that it means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImagePath {
     pub raw: String,
     pub path: PathBuf,
 }
 
-/// The images that a paste names. None, if it says anything else.
+/// The images that a paste names; empty if it contains anything else.
 pub fn image_paths(text: &str) -> Vec<ImagePath> {
     if text.len() > LONGEST_PATHS {
         return Vec::new();
     }
     let paths: Option<Vec<_>> = words(text).into_iter().map(Word::into_image).collect();
     let whole = || {
-        // Some file managers copy a path with its blanks as they are.
+        // Some file managers copy a path without escaping its blanks.
         let raw = text.trim();
         let word = Word {
             raw: raw.to_owned(),
@@ -39,7 +39,7 @@ pub fn image_paths(text: &str) -> Vec<ImagePath> {
     paths.unwrap_or_else(|| whole().into_iter().collect())
 }
 
-/// The path of an image, by its ending.
+/// Whether the path has the extension of an image.
 pub fn is_image(path: &str) -> bool {
     let ending = path.rsplit_once('.').map(|(_, ending)| ending);
     ending.is_some_and(|ending| {
@@ -68,7 +68,7 @@ impl Word {
     }
 }
 
-/// Splits as a shell would: at blanks, but not at those in quotes or behind a backslash.
+/// Splits like a shell: at blanks, except in quotes or after a backslash.
 fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();

@@ -1,4 +1,4 @@
-//! The composer's own actions: new lines, rows, the history, completion and the editor.
+//! The composer's own actions: newlines, rows, the history, completion and the editor.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::keymap::Action;
 use crate::protocol::{Command, SessionCommand};
 
 impl Composer {
-    /// Carries out an action, if it is one of the input's.
+    /// Performs an action, if it is one of the input's.
     pub fn perform(&mut self, action: Action, now: Instant) -> Option<Vec<Effect>> {
         if self.search.is_some() {
             return self.perform_search(action, now);
@@ -39,7 +39,7 @@ impl Composer {
             }
             Action::HistoryPrevious => Some(self.go_rows(-1, now)),
             Action::HistoryNext => Some(self.go_rows(1, now)),
-            // Ctrl+R redoes in vim's normal mode.
+            // In vim's normal mode, Ctrl+R is redo.
             Action::SearchHistory if matches!(self.vim(), Some(Mode::Normal)) => {
                 let before = self.editor.revision();
                 self.editor.redo();
@@ -76,7 +76,7 @@ impl Composer {
         Some(Vec::new())
     }
 
-    /// Goes up or down by rows as they are shown, and beyond the first and the last one into the history.
+    /// Moves by visible rows; beyond the first and the last row, through the history.
     pub(super) fn go_rows(&mut self, by: isize, now: Instant) -> Vec<Effect> {
         for _ in 0..by.unsigned_abs() {
             let layout = self.layout(self.width);
@@ -100,7 +100,7 @@ impl Composer {
         self.settle(self.editor.revision(), Cause::Rows, now)
     }
 
-    /// Says whether there was anything in that direction.
+    /// Returns whether there was an entry in that direction.
     fn go_through_history(&mut self, by: isize, now: Instant) -> bool {
         let shown = self.editor.text();
         let text = if by < 0 {
@@ -110,14 +110,14 @@ impl Composer {
         };
         match &text {
             Some(text) => self.recall(text, now),
-            // At the edge of all there is, the caret goes to the edge of the draft.
+            // At the end of the history, the caret goes to the edge of the draft.
             None if by < 0 => self.editor.go(Place::START),
             None => self.editor.go(self.editor.end()),
         }
         text.is_some()
     }
 
-    /// Puts an entry of the history into the input, with the tokens that it has.
+    /// Puts an entry of the history into the input, with its tokens.
     fn recall(&mut self, text: &str, now: Instant) {
         let before = self.editor.revision();
         let text = self.fold_longest(text.to_owned());
@@ -132,7 +132,7 @@ impl Composer {
         Vec::new()
     }
 
-    /// Puts what is proposed in the place of the word.
+    /// Replaces the word with the suggestion.
     fn accept(&mut self, now: Instant) -> Vec<Effect> {
         let Some(completion) = self.completion.as_ref() else {
             return Vec::new();

@@ -11,7 +11,7 @@ use crate::protocol::Block;
 pub mod random;
 mod vim;
 
-/// A composer with a clock that stands still.
+/// A composer with a fixed clock.
 pub struct Rig {
     pub composer: Composer,
     pub now: Instant,
@@ -341,6 +341,7 @@ fn found(generation: u64, paths: &[&str]) -> JobResult {
     JobResult::Paths {
         generation,
         paths: paths.iter().map(candidate).collect(),
+        found: paths.len(),
         complete: true,
     }
 }

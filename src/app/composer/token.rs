@@ -1,8 +1,8 @@
-//! Things that stand in the draft as one character: long pastes, folded, and attached images.
+//! Long pastes and attached images, each one character in the draft.
 //!
-//! Such a thing is a character of a private-use plane in the text, so that the caret steps over it, a key deletes it and
-//! undo brings it back like any other. What it stands for is kept here as long as the program runs: the history may
-//! bring it back. [`clean`] lets no such character in from outside.
+//! Each is a character from a private-use plane, so that the caret steps over it, one key deletes it, and undo brings
+//! it back. What it stands for is kept here until the program ends, because the history may bring it back. [`clean`]
+//! removes these characters from outside text.
 
 use std::path::PathBuf;
 
@@ -26,18 +26,18 @@ pub enum Content {
 /// What tokens become when a text leaves the draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// As it is seen: labels.
+    /// For the screen: labels.
     Shown,
-    /// As it is meant: pastes in full, images by their label.
+    /// For the model: pastes in full, images by their label.
     Sent,
-    /// As it is kept on disk: pastes in full, images by their path.
+    /// For the disk: pastes in full, images by their path.
     Kept,
 }
 
 #[derive(Debug, Default)]
 pub struct Tokens {
     all: Vec<Token>,
-    /// How many pastes and how many images of this draft have been given a number.
+    /// How many pastes and images of this draft have been numbered.
     pastes: usize,
     images: usize,
 }
@@ -69,7 +69,7 @@ impl Tokens {
         self.all.get(usize::try_from(index).ok()?)
     }
 
-    /// The next draft counts its tokens from the start.
+    /// Numbering begins again with the next draft.
     pub fn start_draft(&mut self) {
         (self.pastes, self.images) = (0, 0);
     }
@@ -94,7 +94,7 @@ impl Tokens {
             })
     }
 
-    /// Puts the images back whose labels still stand in a text that went through an editor.
+    /// Restores the images whose labels are still in a text that comes back from an editor.
     pub fn restore_images(&self, text: &str, before: &str) -> String {
         let mut restored = text.to_owned();
         for letter in before.chars() {
@@ -107,7 +107,7 @@ impl Tokens {
         restored
     }
 
-    /// Puts images back where their labels stand in a text that was sent. Says how many found no place.
+    /// Restores the images of a sent text in place of their labels. Returns how many had no label.
     pub fn put_back(&self, text: &str, images: &[&Block]) -> (String, usize) {
         let mut whole = text.to_owned();
         let mut lost = 0;
@@ -171,7 +171,7 @@ fn is_allowed(letter: char) -> bool {
     matches!(letter, '\n' | '\t') || !(letter.is_control() || is_token(letter))
 }
 
-/// A text from outside as it may stand in the draft: newlines in one form, no control characters, no tokens.
+/// A text from outside, made fit for the draft: one form of newline, no control characters, no tokens.
 pub fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

@@ -1,7 +1,7 @@
-//! Editing with vim keys: the modes, motions and operators that a short text needs.
+//! Vim keys: the modes, motions and operators that a short text needs.
 //!
-//! Takes keys and moves or changes the [`Editor`]. Rows as they are wrapped, and the history behind the first and the
-//! last of them, are the composer's: `j` and `k` are handed back to it.
+//! Takes keys and moves or changes the [`Editor`]. Only the composer knows wrapped rows and the history beyond them, so
+//! `j` and `k` are returned to it.
 
 use std::ops::Range;
 
@@ -22,13 +22,13 @@ pub enum Reach {
     Lines,
 }
 
-/// What is left to do for the composer.
+/// What the composer has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// Go so many rows down, or up.
+    /// Move this many rows down, or up if negative.
     Rows(isize),
-    /// Not a key of vim's.
+    /// Not one of vim's keys.
     Unused,
 }
 
@@ -39,7 +39,7 @@ enum Operator {
     Yank,
 }
 
-/// The keys that wait for another one.
+/// Keys that need another one after them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Pending {
     operator: Option<(Operator, usize)>,
@@ -66,7 +66,7 @@ impl Default for Vim {
     }
 }
 
-/// No count makes sense that is larger than a draft can be.
+/// Larger counts are longer than any draft.
 const LARGEST_COUNT: usize = 10_000;
 
 impl Vim {
@@ -90,7 +90,7 @@ impl Vim {
         Outcome::Done
     }
 
-    /// What is marked: the range that the next operator is for.
+    /// What is selected: the range that the next operator applies to.
     pub fn marked(&self, editor: &Editor) -> Option<Range<Place>> {
         let Mode::Visual { anchor, reach } = self.mode else {
             return None;
@@ -103,7 +103,7 @@ impl Vim {
         })
     }
 
-    /// Outside of the insert mode the caret stands on a character, not behind the last one.
+    /// Outside insert mode the caret is on a character, not after the last one.
     pub fn settle(&self, editor: &mut Editor) {
         let caret = editor.caret();
         if self.mode != Mode::Insert && caret.column > 0 && caret == editor.line_end(caret.line) {
@@ -164,7 +164,7 @@ impl Vim {
         }
     }
 
-    /// `d`, `c` or `y`: for what is marked, for whole lines when pressed twice, else for the motion that follows.
+    /// `d`, `c` or `y`: applies to the selection, to whole lines when pressed twice, else to the motion that follows.
     fn operator(&mut self, letter: char, pending: Pending, editor: &mut Editor) {
         let operator = match letter {
             'd' => Operator::Delete,
@@ -192,7 +192,7 @@ impl Vim {
         }
     }
 
-    /// Commands that take no motion. Says whether it was one.
+    /// Commands without a motion. Returns whether it was one.
     fn simple(&mut self, letter: char, pending: Pending, editor: &mut Editor) -> bool {
         let caret = editor.caret();
         let line_start = Place::new(caret.line, 0);
@@ -264,7 +264,7 @@ impl Vim {
             return Outcome::Done;
         };
         let caret = editor.caret();
-        // `cw` leaves the blanks behind the word, as `ce` does.
+        // `cw` keeps the blanks after the word, like `ce`.
         let letter = match (operator, letter) {
             (Operator::Change, 'w') => 'e',
             (_, letter) => letter,
@@ -307,7 +307,7 @@ impl Vim {
         }
     }
 
-    /// Puts what was deleted or yanked behind the caret, or before it.
+    /// Inserts what was deleted or yanked, after the caret or before it.
     fn put(&mut self, letter: char, count: usize, editor: &mut Editor) {
         let most = LARGEST_COUNT / self.register.len().max(1);
         let caret = editor.caret();
@@ -359,7 +359,7 @@ impl Vim {
     }
 }
 
-/// What an operator takes of the way to a motion's target.
+/// How much of the way to its target a motion gives to an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Span {
     Exclusive,
@@ -447,7 +447,7 @@ fn lines(first: usize, last: usize, editor: &Editor) -> Range<Place> {
     Place::new(first, 0)..editor.line_end(last)
 }
 
-/// Whole lines with one of the newlines beside them.
+/// Whole lines, with the newline before or after them.
 fn with_newline(range: Range<Place>, editor: &Editor) -> Range<Place> {
     if range.end.line + 1 < editor.lines().len() {
         return range.start..Place::new(range.end.line + 1, 0);

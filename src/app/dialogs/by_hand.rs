@@ -1,4 +1,4 @@
-//! A call's result, typed by the person instead of waited for.
+//! A call's result, typed by the person so that the call doesn't have to finish.
 
 use crossterm::event::KeyEvent;
 use tui_textarea::TextArea;
@@ -8,7 +8,7 @@ use crate::protocol::CallRef;
 #[derive(Debug)]
 pub struct ByHandDialog {
     pub call: CallRef,
-    /// What the call is, for people.
+    /// What the call does, for the person.
     pub about: String,
     pub field: TextArea<'static>,
 }

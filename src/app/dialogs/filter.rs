@@ -1,4 +1,4 @@
-//! The word that a list is narrowed by: a field of one line, and how well something fits it.
+//! The filter of a list: a text field of one line, and how well an item matches it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
@@ -20,7 +20,7 @@ impl Filter {
         self.text.trim().is_empty()
     }
 
-    /// Says whether the key has changed it.
+    /// Returns whether the key changed it.
     pub fn key(&mut self, key: KeyEvent) -> bool {
         let before = self.text.len();
         let command = KeyModifiers::CONTROL | KeyModifiers::ALT;
@@ -61,7 +61,7 @@ impl Filter {
     }
 }
 
-/// Compares things with the words of a filter. Every word has to be found.
+/// Matches items against the words of a filter. Every word has to match.
 pub struct Matching {
     words: Vec<Word>,
     matcher: Matcher,
@@ -73,7 +73,7 @@ struct Word {
     exact: Atom,
 }
 
-/// How well something fits. Better ones are greater: first where all words are in the name, then by how well they fit it.
+/// How well an item matches; greater is better. First those with all words in the name, then by how well they match it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fit {
     in_name: bool,
@@ -81,8 +81,8 @@ pub struct Fit {
 }
 
 impl Matching {
-    /// A name may have the letters of a word anywhere, in their order; what else is known of the thing has the whole
-    /// word, or the letters of a long text would fit everything. Also says which letters of the name fit.
+    /// A name matches if it has the letters of a word in order. The other texts must contain the whole word, because
+    /// the letters alone would match any long text. Also returns the matching letters of the name.
     pub fn fit(&mut self, name: &str, also: &[&str]) -> Option<(Fit, Vec<u32>)> {
         let mut fit = Fit {
             in_name: true,

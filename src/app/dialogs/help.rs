@@ -1,4 +1,4 @@
-//! The help: keys and commands, as they are bound; narrowed by typing.
+//! The help: keys and commands as they are bound, with a filter.
 
 use crossterm::event::KeyEvent;
 
@@ -8,8 +8,10 @@ use crate::keymap::Context;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HelpDialog {
-    /// What keys meant when it was opened: that comes first.
+    /// The contexts in which the help was opened; they come first.
     pub first: Vec<Context>,
+    /// It shows only these, until the person types a search.
+    pub is_short: bool,
     pub filter: Filter,
     pub paging: Paging,
 }
@@ -18,6 +20,15 @@ impl HelpDialog {
     pub fn new(first: Vec<Context>) -> Self {
         Self {
             first,
+            ..Self::default()
+        }
+    }
+
+    /// The keys of one question only.
+    pub fn of_question(context: Context) -> Self {
+        Self {
+            first: vec![context],
+            is_short: true,
             ..Self::default()
         }
     }

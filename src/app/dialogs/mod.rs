@@ -1,4 +1,4 @@
-//! The dialogs: a closed set, each with its own state. The last one open has the keys.
+//! The dialogs: a closed set, each with its own state. The last one opened has the keys.
 
 pub mod by_hand;
 pub mod filter;
@@ -27,9 +27,9 @@ use crate::keymap::Context;
 
 #[derive(Debug)]
 pub enum Dialog {
-    /// What calls ask, one after the other.
+    /// The questions of calls, one after the other.
     Question(Box<Questions>),
-    /// Whether the project is trusted.
+    /// Asks whether to trust the project.
     Trust(Box<TrustDialog>),
     /// A limit was reached.
     Pause(PauseDialog),
@@ -42,17 +42,17 @@ pub enum Dialog {
     Help(Box<HelpDialog>),
 }
 
-/// What the layout found out about the dialog in front.
+/// What the layout reports about the dialog in front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DialogRest {
     /// How far it can be scrolled.
     pub furthest: usize,
-    /// How many rows of its content are in view.
+    /// How many rows of its content are visible.
     pub visible: usize,
 }
 
 impl Dialog {
-    /// Whether it stands in the input's place, below the conversation that it is about; the others lie over the screen.
+    /// Whether it replaces the input, below the conversation that it is about. The others cover the screen.
     pub fn takes_input_place(&self) -> bool {
         match self {
             Dialog::Question(_) | Dialog::Trust(_) | Dialog::Pause(_) | Dialog::ByHand(_) => true,
@@ -60,7 +60,7 @@ impl Dialog {
         }
     }
 
-    /// When time alone will change it.
+    /// When it changes by time alone.
     pub fn wake_at(&self, now: Instant) -> Option<Instant> {
         match self {
             Dialog::Question(dialog) => dialog.wake_at(now),
@@ -70,7 +70,7 @@ impl Dialog {
         }
     }
 
-    /// What keys mean in it.
+    /// The context that its keys are looked up in.
     pub fn context(&self) -> Context {
         match self {
             Dialog::Question(dialog) => dialog.context(),
@@ -83,7 +83,7 @@ impl Dialog {
         }
     }
 
-    /// A key that the map does not bind here: it is for the dialog's text field, if it has one.
+    /// A key that is not bound here goes to the dialog's text field, if it has one.
     pub fn key(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
         match self {
             Dialog::Question(dialog) => dialog.key(key, now),
@@ -106,7 +106,7 @@ impl Dialog {
         }
     }
 
-    /// Another dialog stood before it: keys that were meant for that one must not answer this.
+    /// A dialog that covered it was closed: keys meant for that one must not answer this one.
     pub fn uncover(&mut self, now: Instant) {
         match self {
             Dialog::Question(dialog) => dialog.uncover(now),
@@ -128,7 +128,7 @@ impl Dialog {
         }
     }
 
-    /// Takes over what the layout found out.
+    /// Records what the layout reports.
     pub fn settle(&mut self, rest: DialogRest) {
         match self {
             Dialog::Question(dialog) => dialog.settle(rest),

@@ -1,4 +1,4 @@
-//! A page to read: the answer to a command that is too long for a line.
+//! A page to read: a command's answer that is too long for a line.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How far something long has been scrolled.
+//! The scroll position of a long text.
 
 use super::DialogRest;
 use crate::keymap::Action;
@@ -11,12 +11,12 @@ pub struct Paging {
 }
 
 impl Paging {
-    /// The first row in view.
+    /// The first visible row.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// How many rows are below those in view.
+    /// How many rows are below the visible ones.
     pub fn below(&self) -> usize {
         self.furthest - self.offset
     }
@@ -35,12 +35,12 @@ impl Paging {
         self.offset = self.offset.min(rest.furthest);
     }
 
-    /// What a key does, if it moves anything.
+    /// Scrolls, if the action is about scrolling.
     pub fn perform(&mut self, action: Action) {
         match action {
             Action::LineDown | Action::Next => self.scroll(1),
             Action::LineUp | Action::Previous => self.scroll(-1),
-            // A line of the page before stays in view.
+            // One line of the previous page stays visible.
             Action::PageDown => self.scroll(self.page()),
             Action::PageUp => self.scroll(-self.page()),
             Action::HalfPageDown => self.scroll(self.page() / 2 + 1),

@@ -1,4 +1,4 @@
-//! A limit was reached: whether to go on.
+//! Asks whether to continue after a limit was reached.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use super::permission::ARM_DELAY;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PauseDialog {
     pub why: String,
-    /// Keys before this were meant for something else.
+    /// Earlier keys were meant for something else.
     armed_at: Instant,
 }
 
@@ -19,7 +19,7 @@ impl PauseDialog {
         }
     }
 
-    /// It was covered by another dialog.
+    /// A dialog that covered it was closed.
     pub fn uncover(&mut self, now: Instant) {
         self.armed_at = now + ARM_DELAY;
     }

@@ -1,4 +1,4 @@
-//! Whether the project is trusted: what it wants, to be read before a yes counts.
+//! Asks whether to trust the project, and shows what it wants before a yes is possible.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use crate::settings::trust::Review;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustDialog {
     pub review: Review,
-    /// Stands for what is shown.
+    /// Identifies what is shown.
     pub mark: String,
     pub reading: Reading,
     arming: Arming,
@@ -25,7 +25,7 @@ impl TrustDialog {
         }
     }
 
-    /// It was covered by another dialog.
+    /// A dialog that covered it was closed.
     pub fn uncover(&mut self, now: Instant) {
         self.arming = Arming::new(now);
     }
@@ -34,7 +34,7 @@ impl TrustDialog {
         self.arming.wake_at(now)
     }
 
-    /// Whether a yes would count now: all of it has been in view.
+    /// Whether a yes is possible now: all of it was visible.
     pub fn can_trust(&self, now: Instant) -> bool {
         self.arming.is_armed(now) && self.reading.is_visible() && self.reading.has_reached_end()
     }
@@ -43,12 +43,12 @@ impl TrustDialog {
         self.arming.is_armed(now)
     }
 
-    /// A key is pressed; says whether it counts.
+    /// A key was pressed; returns whether it may act.
     pub fn press(&mut self, now: Instant) -> bool {
         self.arming.press(now)
     }
 
-    /// What a key means here: the person's word, if it is one.
+    /// Performs an action; returns the person's decision, if it is one.
     pub fn perform(&mut self, action: Action, now: Instant) -> Option<bool> {
         match action {
             Action::LineDown | Action::Next => self.reading.scroll(1),

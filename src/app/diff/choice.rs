@@ -1,4 +1,4 @@
-//! Which hunks of a change a person wants, as in `git add -p`.
+//! Which hunks of a change a person wants, like `git add -p`.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ pub enum Choice {
     No,
 }
 
-/// A choice for every hunk of some files. What is undecided counts as not wanted.
+/// A choice for every hunk of some files. Undecided means not wanted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choices {
     files: Vec<Arc<Diff>>,
-    /// File by file, and numbered through.
+    /// File by file, with one index across all of them.
     hunks: Vec<Chosen>,
 }
 
 /// A hunk, and what was chosen for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
-    /// Its file's number.
+    /// The index of its file.
     file: usize,
     pub hunk: Hunk,
     pub choice: Choice,
@@ -47,7 +47,7 @@ impl Choices {
         &self.files
     }
 
-    /// The file that a hunk is of.
+    /// The diff of the hunk's file.
     pub fn diff_of(&self, chosen: &Chosen) -> &Diff {
         &self.files[chosen.file]
     }
@@ -62,7 +62,7 @@ impl Choices {
         }
     }
 
-    /// Decides a hunk and all after it that are undecided.
+    /// Decides a hunk and all undecided ones after it.
     pub fn set_rest(&mut self, index: usize, choice: Choice) {
         self.set(index, choice);
         for later in self.hunks.iter_mut().skip(index) {
@@ -72,7 +72,7 @@ impl Choices {
         }
     }
 
-    /// Makes several hunks of one, which take over what was chosen for it; says how many there are now in its place.
+    /// Splits a hunk; the parts inherit its choice. Returns how many parts there are.
     pub fn split(&mut self, index: usize) -> usize {
         let Some(Chosen { file, hunk, choice }) = self.hunks.get(index) else {
             return 0;
@@ -91,7 +91,7 @@ impl Choices {
             .is_some_and(|chosen| self.diff_of(chosen).edits(&chosen.hunk).len() > 1)
     }
 
-    /// The nearest undecided hunk after this one, going round at the end; `None` if it would be this one or none.
+    /// The nearest undecided hunk after this one, wrapping at the end; `None` if there is no other.
     pub fn next_undecided(&self, from: usize) -> Option<usize> {
         let count = self.hunks.len();
         (1..count)
@@ -99,7 +99,7 @@ impl Choices {
             .find(|&index| self.hunks[index].choice == Choice::Undecided)
     }
 
-    /// As [`next_undecided`](Self::next_undecided), the other way.
+    /// Like [`next_undecided`](Self::next_undecided), in the other direction.
     pub fn previous_undecided(&self, from: usize) -> Option<usize> {
         let count = self.hunks.len();
         (1..count)
@@ -111,7 +111,7 @@ impl Choices {
         self.count(Choice::Undecided) == 0
     }
 
-    /// For how many hunks this was chosen.
+    /// How many hunks have this choice.
     pub fn count(&self, choice: Choice) -> usize {
         let hunks = self.hunks.iter();
         hunks.filter(|chosen| chosen.choice == choice).count()
@@ -122,8 +122,8 @@ impl Choices {
         self.count(Choice::Yes)
     }
 
-    /// What each file holds with the wanted hunks and without the others. A file of which none is wanted stays as it is, and
-    /// is not among them: one that would be new must not come to be because of a choice against all of it.
+    /// The content of each file with only the wanted hunks. A file without any is left out: rejecting all of a new file
+    /// must not create it.
     pub fn apply(&self) -> Vec<(&Diff, String)> {
         let files = self.files.iter().enumerate();
         files

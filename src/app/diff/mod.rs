@@ -1,8 +1,8 @@
 //! What a change does to a file, line by line.
 //!
-//! Pure: two texts go in, [`Diff`] says which lines differ, [`Choices`] which of the differences a person wants, and
-//! [`words`] what differs inside of a line. Painting it is `ui::diff`'s. Nothing here copies the texts, and none of it
-//! takes long, whatever the texts are: above a size the answers become coarser.
+//! Pure: from two texts, [`Diff`] finds the lines that differ, [`Choices`] records which differences a person wants,
+//! and [`words`] finds what differs inside a line. `ui::diff` draws it. Nothing here copies the texts, and nothing
+//! takes long for any text: above a size the results become coarser.
 //!
 //! Lines are counted from 0.
 
@@ -42,7 +42,7 @@ pub struct Diff {
 pub struct Hunk {
     pub old: Range<usize>,
     pub new: Range<usize>,
-    /// Which of the differences it holds.
+    /// The differences in it.
     edits: Range<usize>,
 }
 
@@ -61,7 +61,7 @@ impl Hunk {
 /// A piece of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// Lines that both files have: the ranges are of one length.
+    /// Lines that both files have: the two ranges have the same length.
     Same(Edit),
     Changed(Edit),
 }
@@ -69,7 +69,7 @@ pub enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
     pub kind: Kind,
-    /// Without what ends it.
+    /// Without its line ending.
     pub text: &'a str,
     pub ending: Ending,
 }
@@ -82,12 +82,12 @@ pub enum Kind {
     Added { new: usize },
 }
 
-/// What ends the lines of a change.
+/// The line endings of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endings {
     Lf,
     CrLf,
-    /// Both occur, be it before and after: then they are part of what has to be shown.
+    /// Both kinds occur, possibly one before and one after, so they have to be shown.
     Mixed,
 }
 
@@ -126,7 +126,7 @@ impl Diff {
         &self.path
     }
 
-    /// There was no such file before.
+    /// Whether the file did not exist before.
     pub fn is_new(&self) -> bool {
         self.is_new
     }
@@ -176,7 +176,7 @@ impl Diff {
         hunks
     }
 
-    /// One hunk for each difference in this one. The lines between two of them are shared out, so that all hunks
+    /// One hunk for each difference in this one. The lines between two differences are divided, so that the hunks
     /// together still show every line once.
     pub fn split(&self, hunk: &Hunk) -> Vec<Hunk> {
         let mut halves = Vec::with_capacity(hunk.edits.len());
@@ -203,7 +203,7 @@ impl Diff {
         &self.edits[hunk.edits.clone()]
     }
 
-    /// The pieces of a hunk: no two of one kind follow each other.
+    /// The parts of a hunk; two neighbours are never of the same kind.
     pub fn parts(&self, hunk: &Hunk) -> Vec<Part> {
         let mut parts = Vec::with_capacity(hunk.edits.len() * 2 + 1);
         let (mut old, mut new) = (hunk.old.start, hunk.new.start);

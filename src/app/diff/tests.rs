@@ -188,7 +188,7 @@ fn of_one_file(diff: Diff, context: usize) -> Choices {
     Choices::new(vec![Arc::new(diff)], context)
 }
 
-/// What the only file holds in the end.
+/// The final content of the only file.
 fn applied(choices: &Choices) -> String {
     match choices.apply().pop() {
         Some((_, text)) => text,
@@ -335,7 +335,7 @@ fn changed_lines_are_paired_past_new_ones() {
     assert_eq!(pairs, [pair(0, 1, 12), pair(1, 2, 12)]);
 }
 
-/// Few different lines, so that many are equal; some end with CR LF, and the last one often with nothing.
+/// Few different lines, so that many are equal; some end with CR LF, and the last one often without a newline.
 fn file() -> impl Strategy<Value = String> {
     (
         prop::collection::vec("[ab]{0,1}(\n|\r\n)", 0..16),
@@ -369,7 +369,7 @@ proptest! {
         after in file(),
         wanted in prop::collection::vec(any::<bool>(), 24),
     ) {
-        // Applying some and diffing what came out against the new file leaves just the others.
+        // Applying some of the hunks and diffing the result against the new file leaves just the others.
         let diff = Arc::new(diff(&before, &after));
         let mut choices = Choices::new(vec![Arc::clone(&diff)], 0);
         let mut left = Counts::default();

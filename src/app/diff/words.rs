@@ -1,18 +1,18 @@
-//! What differs inside of lines: which removed line became which added one, and which words of it changed.
+//! What differs inside lines: which removed line became which added one, and which words of it changed.
 
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// A longer line is data rather than text, and shown as changed as a whole.
+/// A longer line is data rather than text, and is shown as changed as a whole.
 const LONGEST_LINE: usize = 2_000;
-/// More lines replaced at once are rewritten rather than changed.
+/// If more lines are replaced at once, they count as rewritten, and words are not compared.
 pub const MOST_LINES: usize = 200;
 /// How many added lines a removed one is compared with.
 const REACH: usize = 8;
 
-/// A removed line and the added one that it became, each by its place among the removed and the added ones.
+/// A removed line and the added one that it became, by their indexes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pair {
     pub removed: usize,
@@ -27,7 +27,7 @@ pub struct Words {
     pub added: Vec<Range<usize>>,
 }
 
-/// Pairs lines that are alike, in order: each removed line with the first added one near by that resembles it.
+/// Pairs similar lines in order: each removed line with the first similar added one near it.
 pub fn pairs(removed: &[&str], added: &[&str]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     let mut next = 0;
@@ -49,7 +49,7 @@ pub fn pairs(removed: &[&str], added: &[&str]) -> Vec<Pair> {
     pairs
 }
 
-/// What differs between two lines; `None` if they have less in common than not.
+/// What differs between two lines; `None` if less than half of them is the same.
 pub fn words(removed: &str, added: &str) -> Option<Words> {
     if removed.len() > LONGEST_LINE || added.len() > LONGEST_LINE {
         return None;
@@ -71,7 +71,7 @@ pub fn words(removed: &str, added: &str) -> Option<Words> {
     (common * 4 >= weight(&old) + weight(&new)).then_some(words)
 }
 
-/// Runs of letters and digits, runs of white space, and everything else by itself.
+/// Runs of letters and digits, runs of white space, and single other characters.
 fn tokens(line: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut start = 0;
@@ -107,7 +107,7 @@ impl Class {
     }
 }
 
-/// How much tokens count for the likeness of lines: an indentation says nothing.
+/// How much tokens count when lines are compared: white space counts nothing.
 fn weight(tokens: &[&str]) -> usize {
     tokens
         .iter()
@@ -120,7 +120,7 @@ fn length(tokens: &[&str]) -> usize {
     tokens.iter().map(|token| token.len()).sum()
 }
 
-/// Adds a range; ranges with only white space between them become one, since stripes are hard to read.
+/// Adds a range. Ranges with only white space between them are joined, because stripes are hard to read.
 fn push(ranges: &mut Vec<Range<usize>>, line: &str, range: Range<usize>) {
     if range.is_empty() {
         return;

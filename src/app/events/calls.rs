@@ -1,4 +1,4 @@
-//! The life of a call, from its first letter on.
+//! The life of a call, from the first character of its input.
 
 use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
@@ -34,8 +34,8 @@ impl AppState {
         Vec::new()
     }
 
-    /// The call that an event is about. A new one comes with its first letter, or whole; while no turn runs, only from the
-    /// person.
+    /// The call that an event is about. A new call begins with its first fragment or arrives whole; while no turn runs,
+    /// only the person's calls are new.
     fn call_of(&mut self, call: CallRef, event: &CallEvent) -> Option<CallKey> {
         if let Some(key) = self.calls.find(call) {
             return Some(key);
@@ -65,7 +65,7 @@ impl AppState {
     fn add_aside(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
         let key = self.calls.add(call, tool, Author::Person, self.moment);
         let shown = self.transcript.push(Cell::Call(key));
-        // Whoever runs a command wants to see what it says.
+        // A person who runs a command wants to see its output.
         self.transcript.change(shown, |entry| entry.open = true);
         self.panel.add_aside(key, &self.calls);
         key
@@ -113,7 +113,7 @@ impl AppState {
         }
     }
 
-    /// The stream broke off: what it was writing has no end.
+    /// The stream broke: calls that it was still writing will never be complete.
     pub(super) fn close_unwritten(&mut self) {
         for key in self.panel.calls().to_vec() {
             if matches!(self.calls.get(key).state, State::Arriving(_)) {
@@ -122,7 +122,7 @@ impl AppState {
         }
     }
 
-    /// A call that comes to no result of its own is over.
+    /// Ends a call that gets no result of its own.
     pub(super) fn close_call(&mut self, key: CallKey, why: &str) {
         if self.calls.get(key).is_over() {
             return;
@@ -134,7 +134,7 @@ impl AppState {
         });
     }
 
-    /// What is over absorbs all that comes too late; but what went to the background still prints.
+    /// Events that arrive after a call is over are ignored, except output of a background command.
     fn comes_too_late(&self, key: CallKey, event: &CallEvent) -> bool {
         let call = self.calls.get(key);
         let prints = matches!(event, CallEvent::Progress(_)) && call.is_in_background();
@@ -196,7 +196,7 @@ impl AppState {
                     other @ (State::Arriving(_) | State::Queued | State::Executing(_)) => other,
                 };
             }
-            // The first letter has made it; the others are no matter of its state.
+            // The first fragment created the call; later ones change nothing in its state.
             CallEvent::Arriving { .. }
             | CallEvent::Asked(_)
             | CallEvent::Decided { .. }

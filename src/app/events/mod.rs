@@ -1,4 +1,4 @@
-//! What the agent tells, taken into the state.
+//! Applies the agent's events to the state.
 
 mod calls;
 mod past;
@@ -18,9 +18,9 @@ use crate::protocol::{
     AgentEvent, Block, Ending, Message, SessionEvent, Told, TurnEvent, TurnId, TurnSummary,
 };
 
-/// What is left of a message that was refused, once the program that has it is gone.
+/// Shown for a refused message when resuming, because its text was not saved.
 const NOT_KEPT: &str = "(a message that was not sent)";
-/// A record is not written later than it is heard of, but for what the first one took on its way.
+/// If a record's time is further in the future than this, the machine's clock was changed.
 const CLOCKS_APART: Duration = Duration::from_secs(1);
 
 impl AppState {
@@ -40,8 +40,8 @@ impl AppState {
         effects
     }
 
-    /// When a record was written. Times that are shown are told by this clock and not by that of the screen, which hears of
-    /// things a little later, and at another moment when the session is opened again.
+    /// When a record was written. Displayed times use this clock instead of the screen's, which hears of events a
+    /// little later and again when the session is resumed.
     fn moment_of(&mut self, at_ms: u64) -> Instant {
         let now = self.now;
         let (known, then) = *self.clock.get_or_insert((at_ms, now));
@@ -53,7 +53,7 @@ impl AppState {
                 .filter(|at| *at <= now + CLOCKS_APART)
         };
         moment.unwrap_or_else(|| {
-            // Somebody has set the machine's clock.
+            // The machine's clock was changed.
             self.clock = Some((at_ms, now));
             now
         })
@@ -62,7 +62,7 @@ impl AppState {
     fn hear_session(&mut self, event: SessionEvent) -> Vec<Effect> {
         match event {
             SessionEvent::Opened(opened) => self.opened(opened),
-            SessionEvent::RunBegan { .. } => self.run_ended(),
+            SessionEvent::RunBegan { provider, model } => self.run_began(&provider, &model),
             SessionEvent::Notice(text) => self.notice(NoticeKind::Warning, text),
             SessionEvent::Saving(saving) => self.session.unsaved = saving.err(),
             SessionEvent::Reply(text) => self.answer("Answer", lines(&text, Tone::Text)),
@@ -82,7 +82,7 @@ impl AppState {
         self.transcript.push(Cell::Notice { kind, text });
     }
 
-    /// Says what went wrong, and what to do about it.
+    /// Shows what went wrong, and what to do about it.
     pub(in crate::app) fn explain(&mut self, problem: String, hint: Option<String>) {
         self.notice(NoticeKind::Error, problem);
         if let Some(hint) = hint {
@@ -130,7 +130,7 @@ impl AppState {
                 self.prompted(turn, &Message::user(NOT_KEPT));
                 return Vec::new();
             }
-            // Those in the background spend also while no turn runs.
+            // Subagents in the background use tokens even while no turn runs.
             TurnEvent::Spent(spending) => {
                 self.session.spending = spending;
                 return Vec::new();
@@ -144,12 +144,13 @@ impl AppState {
             return Vec::new();
         }
         match event {
-            // The first three were heard above; the others are told by the states of the calls, and by the next request.
+            // The first three were handled above; the others are visible in the states of the calls and in the next
+            // request.
             TurnEvent::Prompted(_)
             | TurnEvent::Refused
             | TurnEvent::Spent(_)
             | TurnEvent::Delivered(_)
-            | TurnEvent::GoneOn => {}
+            | TurnEvent::Continued => {}
             TurnEvent::Requested { .. } => self.requested(),
             TurnEvent::Discarded => work.void = true,
             TurnEvent::Broken(text) => self.broken(text),
@@ -174,7 +175,7 @@ impl AppState {
         Vec::new()
     }
 
-    /// A list of which everything is done has nothing more to say.
+    /// A list on which everything is done is not shown.
     fn planned(&mut self, todos: Vec<Todo>) {
         let is_done = |todo: &Todo| todo.status == TodoStatus::Completed;
         self.todos = if todos.iter().all(is_done) {
@@ -188,7 +189,7 @@ impl AppState {
         if let Some(cell) = self.expected.pop_front() {
             self.transcript.recorded(cell);
         } else if let Some(text) = self.queue.take_first() {
-            // In the words that it waited in: long pastes stay folded.
+            // In the words shown in the queue: long pastes stay folded.
             let images = images_in(&message.content);
             self.transcript.push(Cell::User { text, images });
         } else {
@@ -205,7 +206,7 @@ impl AppState {
                     self.panel.start_turn(&self.calls);
                 }
                 if work.stage == Stage::MakingWay && self.queue.is_empty() {
-                    // What it was to stop for went out before it did.
+                    // The message that it was stopping for has already gone out.
                     work.stage = Stage::Running;
                 }
             }
@@ -238,7 +239,7 @@ impl AppState {
         self.panel.response_started(now);
     }
 
-    /// The response broke off, and what had arrived stays.
+    /// The response broke off; what had arrived stays.
     fn broken(&mut self, text: String) {
         self.stop_writing(Progress::Cut);
         self.close_unwritten();
@@ -246,7 +247,7 @@ impl AppState {
         self.notice(NoticeKind::Warning, text);
     }
 
-    /// What a broken try had shown is void: its text goes, and its calls that never ran.
+    /// A failed attempt is discarded: its text, and its calls that never ran.
     fn void_response(&mut self) {
         let cells = match self.work_mut() {
             Some(work) => std::mem::take(&mut work.response),
@@ -275,9 +276,9 @@ impl AppState {
         let until = self.now + wait;
         self.panel.response_ended(self.moment);
         let Some(work) = self.work_mut() else { return };
-        // An answer that the provider has paused has not failed.
+        // An answer that the provider paused has not failed.
         work.failed = (attempt > 0).then(|| problem.clone());
-        // One that stops already goes on stopping.
+        // A turn that is already stopping keeps stopping.
         if matches!(work.stage, Stage::Running | Stage::Retrying { .. }) {
             work.stage = Stage::Retrying {
                 problem,
@@ -356,7 +357,7 @@ impl AppState {
         (count, changed)
     }
 
-    /// Calls the person, if they look elsewhere.
+    /// Notifies the person, if they are looking elsewhere.
     pub(in crate::app) fn call_person(&self, why: &str) -> Vec<Effect> {
         if self.focused {
             return Vec::new();
@@ -379,19 +380,19 @@ impl Work {
     }
 }
 
-/// A problem without what the provider said about it.
+/// A problem without the provider's own words about it.
 pub fn in_short(problem: &str) -> &str {
     problem.split(": ").next().unwrap_or(problem)
 }
 
-/// What the person has written. What their commands printed stands in the conversation already.
+/// What the person has written. The conversation already shows what their commands printed.
 fn text_of(blocks: &[Block]) -> String {
-    // Notes are for the model: what the person's commands printed stands in the conversation already.
+    // Notes are for the model: the conversation already shows what the person's commands printed.
     let written = |block: &&Block| !matches!(block, Block::Text { note: Some(_), .. });
     Block::texts(blocks.iter().filter(written))
 }
 
-/// The same as it stood in the input.
+/// The same as it looked in the input.
 fn shown_of(blocks: &[Block]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         Block::Text {

@@ -1,9 +1,9 @@
-//! A session is opened: all that was told of it before is heard once more, and seen again as it was.
+//! Resuming: applies all earlier events of the session again, so that it looks as it did before.
 
 use std::collections::HashMap;
 
 use crate::app::commands::Commands;
-use crate::app::transcript::{CellId, Progress};
+use crate::app::transcript::{CellId, NoticeKind, Progress};
 use crate::app::{Activity, AppState};
 use crate::protocol::{SessionOpened, Told};
 
@@ -12,13 +12,26 @@ impl AppState {
         let past = std::mem::take(&mut opened.past);
         let custom = &opened.extensions.commands;
         self.composer.set_commands(Commands::with(custom));
+        let wanted = self.session.wanted_model.take();
+        let (provider, model) = (opened.provider.clone(), opened.model.clone());
         self.session.opened(opened);
+        match wanted {
+            Some(wanted) if wanted == model => {
+                self.flash_done(format!("using {model} ({provider})"));
+            }
+            Some(wanted) => {
+                let text = format!("no model named {wanted}; still using {model}");
+                self.flash_error(text);
+            }
+            None => {}
+        }
         if past.is_empty() {
             return;
         }
-        // What was said while the agent still started stands behind the conversation that it resumes.
+        // Notices from the time before the agent was ready come after the conversation that it resumes.
         let since = self.transcript.take_after_welcome();
         self.recall(past);
+        self.tell_switch(&provider, &model);
         if !since.is_empty() {
             self.selection = None;
             self.end_search();
@@ -37,14 +50,14 @@ impl AppState {
         }
     }
 
-    /// Hears of the past. Nothing comes of it but what is seen: no command, no dialog, no call for the person.
+    /// Applies past events. They only change what is shown: no command, no dialog, no notification.
     fn recall(&mut self, past: Vec<Told>) {
         let activity = std::mem::replace(&mut self.activity, Activity::Idle);
         let queue = std::mem::take(&mut self.queue);
         let expected = std::mem::take(&mut self.expected);
         let dialogs = std::mem::take(&mut self.dialogs);
         let (mode, spending) = (self.session.mode, self.session.spending);
-        // The last of it is as good as now.
+        // The last record counts as now.
         let records = past.iter().rev().filter_map(|told| told.record);
         self.clock = records.map(|record| (record.at_ms, self.now)).next();
         for told in past {
@@ -61,7 +74,22 @@ impl AppState {
         self.session.spending = spending;
     }
 
-    /// A run of the program is over, and with it all that was under way.
+    /// Another run of the program continues the session.
+    pub(super) fn run_began(&mut self, provider: &str, model: &str) {
+        self.run_ended();
+        self.tell_switch(provider, model);
+    }
+
+    /// Says where in the conversation another model takes over.
+    fn tell_switch(&mut self, provider: &str, model: &str) {
+        let before = self.session.last_model.replace(model.to_owned());
+        if before.is_some_and(|before| before != model) {
+            let text = format!("switched to {model} ({provider})");
+            self.notice(NoticeKind::Info, text);
+        }
+    }
+
+    /// A run of the program ended, and everything that was running ended with it.
     pub(super) fn run_ended(&mut self) {
         if self.is_working() {
             self.stop_writing(Progress::Cut);

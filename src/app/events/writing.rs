@@ -1,4 +1,4 @@
-//! What the model writes and thinks, as it comes.
+//! What the model writes and thinks, as it arrives.
 
 use crate::app::transcript::{Answer, Cell, CellId, Progress, Transcript};
 use crate::app::{AppState, Work};
@@ -45,7 +45,7 @@ impl AppState {
         });
     }
 
-    /// Adds a cell of the response under way.
+    /// Adds a cell to the current response.
     pub(super) fn show(&mut self, cell: Cell) -> CellId {
         let id = self.transcript.push(cell);
         if let Some(work) = self.work_mut() {
@@ -70,7 +70,7 @@ impl AppState {
         self.open_cell(|cell| matches!(cell, Cell::Thinking { took: None, .. }))
     }
 
-    /// The last cell of the response, if it is this: others may have come below it meanwhile, such as a notice.
+    /// The response's last cell, if it is of this kind. Other cells, such as a notice, may have come below it.
     fn open_cell(&self, is_it: impl Fn(&Cell) -> bool) -> Option<CellId> {
         let id = *self.work()?.response.last()?;
         let entry = self.transcript.get(id)?;
@@ -105,7 +105,7 @@ impl AppState {
     }
 }
 
-/// The answer that the response under way writes at.
+/// The answer that the current response is writing.
 fn last_answer(work: &Work, transcript: &Transcript) -> Option<CellId> {
     let is_answer = |id: &&CellId| {
         transcript

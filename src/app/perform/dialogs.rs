@@ -2,6 +2,7 @@
 
 use crate::app::call::{Author, Call};
 use crate::app::dialogs::Dialog;
+use crate::app::dialogs::help::HelpDialog;
 use crate::app::dialogs::question::{DENIED, Questions, Verdict};
 use crate::app::dialogs::trust::TrustDialog;
 use crate::app::job::Job;
@@ -37,7 +38,7 @@ impl AppState {
                 match action {
                     Action::Choose | Action::AllowOnce => {
                         self.dialogs.pop();
-                        vec![Effect::Send(Command::Turn(TurnCommand::GoOn))]
+                        vec![Effect::Send(Command::Turn(TurnCommand::Continue))]
                     }
                     Action::Deny | Action::Back => self.close_dialog(),
                     _ => Vec::new(),
@@ -69,7 +70,7 @@ impl AppState {
         }
     }
 
-    /// What means the same in all of them.
+    /// Actions that mean the same in all dialogs.
     fn perform_over_dialog(&mut self, action: Action) -> Option<Vec<Effect>> {
         let is_asked = self.dialogs.last().is_some_and(Dialog::takes_input_place);
         match action {
@@ -85,7 +86,7 @@ impl AppState {
         Some(Vec::new())
     }
 
-    /// What the keys of the question do, unless the key was meant for something else.
+    /// Shows what the keys of the question do, unless the key was meant for something else.
     fn explain_question(&mut self) {
         let now = self.now;
         let counts = match self.dialogs.last_mut() {
@@ -100,12 +101,13 @@ impl AppState {
             )
             | None => true,
         };
-        if counts {
-            self.open_help();
+        if let Some(dialog) = self.dialogs.last().filter(|_| counts) {
+            let help = HelpDialog::of_question(dialog.context());
+            self.dialogs.push(Dialog::Help(Box::new(help)));
         }
     }
 
-    /// Another mode may allow what is asked about, so it counts as an answer.
+    /// Another mode may allow the call in question, so switching is treated like an answer.
     fn next_mode_while_asked(&mut self) -> Vec<Effect> {
         let now = self.now;
         if let Some(Dialog::Question(questions)) = self.dialogs.last_mut()
@@ -117,7 +119,7 @@ impl AppState {
         self.next_mode()
     }
 
-    /// The mouse goes to an option of the question; a second press chooses it.
+    /// A click selects an option of the question; a double click chooses it.
     pub(in crate::app) fn press_option(&mut self, option: usize, times: u8) -> Vec<Effect> {
         let now = self.now;
         let Some(Dialog::Question(questions)) = self.dialogs.last_mut() else {
@@ -128,6 +130,13 @@ impl AppState {
             return self.perform(Action::Choose);
         }
         Vec::new()
+    }
+
+    pub(in crate::app) fn press_tab(&mut self, tab: usize) {
+        let now = self.now;
+        if let Some(Dialog::Question(questions)) = self.dialogs.last_mut() {
+            questions.press_tab(tab, now);
+        }
     }
 
     fn is_asked(&self) -> bool {
@@ -149,7 +158,7 @@ impl AppState {
         self.dialogs.push(Dialog::Question(Box::new(dialog)));
     }
 
-    /// The agent waits until this is answered; what it asked before is asked again.
+    /// The agent waits until this is answered. Earlier questions are asked again afterwards.
     pub(in crate::app) fn ask_trust(&mut self, review: Review) -> Vec<Effect> {
         self.dialogs
             .retain(|dialog| !matches!(dialog, Dialog::Trust(_)));
@@ -167,7 +176,7 @@ impl AppState {
         vec![Effect::Trust(yes)]
     }
 
-    /// A call waits no more: its question goes.
+    /// The call no longer waits, so its question is closed.
     pub(in crate::app) fn withdraw(&mut self, call: CallRef) {
         let now = self.now;
         self.dialogs.retain_mut(|dialog| match dialog {
@@ -184,7 +193,7 @@ impl AppState {
         });
     }
 
-    /// The turn is over: nobody waits for these answers any more, but the calls that the person makes.
+    /// The turn is over: only the person's own calls still wait for an answer.
     pub(in crate::app) fn close_turn_dialogs(&mut self) {
         let (calls, now) = (&self.calls, self.now);
         let is_aside = |id: CallRef| {
@@ -233,7 +242,7 @@ impl AppState {
         if !over {
             return effects;
         }
-        // First the turn stops, then the call is denied: the other way round the model could go on in between.
+        // Stop the turn before denying the call: in the other order the model could continue in between.
         let mut stop = self.climb(Rung::Interrupt);
         stop.extend(effects);
         stop
@@ -291,7 +300,7 @@ impl AppState {
         }
     }
 
-    /// The result that the person typed, unless the call came to one meanwhile.
+    /// Sends the result that the person typed, unless the call has one by now.
     fn send_by_hand(&mut self, call: CallRef, text: String) -> Vec<Effect> {
         self.dialogs.pop();
         let known = self.calls.find(call).map(|key| self.calls.get(key));

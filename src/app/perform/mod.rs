@@ -1,4 +1,4 @@
-//! What each action does. One arm an action; what takes more than a few lines is next door.
+//! What each action does. One arm per action; longer ones are in the other files of this folder.
 
 mod dialogs;
 mod panel;
@@ -14,7 +14,7 @@ use crate::app::{AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WI
 use crate::keymap::Action;
 use crate::protocol::{Command, Mode, SessionCommand, TurnCommand, Wanted};
 
-/// The modes that a key goes through, in this order.
+/// The modes that the key cycles through.
 const CYCLE: [Mode; 3] = [Mode::Default, Mode::AcceptEdits, Mode::Plan];
 
 impl AppState {
@@ -38,7 +38,7 @@ impl AppState {
         self.perform_outside(action)
     }
 
-    /// Where neither a dialog nor the input has taken it.
+    /// Actions that neither a dialog nor the input has handled.
     fn perform_outside(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Send => return self.send(),
@@ -51,15 +51,13 @@ impl AppState {
             Action::Redraw => return vec![Effect::Redraw],
             Action::PrintConversation => return vec![Effect::PrintConversation],
             Action::TogglePanel => return self.toggle_panel(),
-            Action::NextTurn => self.go_to_turn(1),
-            Action::PreviousTurn => self.go_to_turn(-1),
+            Action::NextTurn | Action::PreviousTurn => self.change_turn(action),
             Action::Palette => self.open_palette(),
             Action::Help => self.open_help(),
             Action::ToggleDetails => self.toggle_details(),
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
-            Action::Scroll if self.looks_back => self.focus_on(Focus::Composer),
-            Action::Scroll => self.focus_on(Focus::Conversation),
+            Action::Scroll => self.switch_to_conversation_or_back(),
             Action::Search | Action::Accept | Action::NextMatch | Action::PreviousMatch => {
                 self.search(action);
             }
@@ -87,7 +85,7 @@ impl AppState {
             | Action::WordRight
             | Action::LineStart
             | Action::LineEnd => self.travel(action),
-            // These belong to the input or to a dialog, which did not want them now.
+            // These belong to the input or to a dialog, neither of which handled them.
             Action::Newline
             | Action::HistoryPrevious
             | Action::HistoryNext
@@ -105,6 +103,8 @@ impl AppState {
             | Action::SendReason
             | Action::Mark
             | Action::Dismiss
+            | Action::NextQuestion
+            | Action::PreviousQuestion
             | Action::Trust
             | Action::DoNotTrust
             | Action::AcceptHunk
@@ -120,7 +120,19 @@ impl AppState {
         Vec::new()
     }
 
-    /// Enter: what the draft is decides what becomes of it.
+    fn switch_to_conversation_or_back(&mut self) {
+        self.focus_on(if self.looks_back {
+            Focus::Composer
+        } else {
+            Focus::Conversation
+        });
+    }
+
+    fn change_turn(&mut self, action: Action) {
+        self.go_to_turn(if action == Action::NextTurn { 1 } else { -1 });
+    }
+
+    /// Enter: the kind of draft decides what happens.
     pub(in crate::app) fn send(&mut self) -> Vec<Effect> {
         if self.composer.is_empty() {
             self.sends_when_back = self.queue.returns();
@@ -146,14 +158,14 @@ impl AppState {
         effects
     }
 
-    /// Whether Enter would stop the turn for what waits. Where it stops already, what waits goes out anyway, and before a
-    /// retry it goes out with the next try.
+    /// Whether Enter would stop the turn to send what is queued. A turn that is already stopping sends it anyway, and
+    /// before a retry it goes out with the next attempt.
     pub fn sends_queue(&self) -> bool {
         let runs = self.work().is_some_and(|work| work.stage == Stage::Running);
         runs && self.composer.is_empty() && self.queue.stays()
     }
 
-    /// ↑ on the empty line wants the last message that waits back, before it goes to those that were sent.
+    /// ↑ in an empty input first takes back the last queued message, before it goes through the history.
     fn ask_back(&mut self) -> Option<Vec<Effect>> {
         let is_free = self.focus == Focus::Composer && self.composer.is_free();
         if !is_free || self.queue.is_empty() {
@@ -162,7 +174,7 @@ impl AppState {
         Some(self.ask_back_number(None))
     }
 
-    /// Wants the message with this number back, or the last one. The agent says whether it has it still.
+    /// Takes back the queued message with this index, or the last one. The agent answers whether it still has it.
     pub(in crate::app) fn ask_back_number(&mut self, number: Option<usize>) -> Vec<Effect> {
         let message = self.queue.ask_back(number);
         let command = message.map(|it| SessionCommand::TakeBack(Wanted::One(it)));
@@ -181,14 +193,14 @@ impl AppState {
         vec![Effect::Send(Command::Turn(TurnCommand::SendQueue))]
     }
 
-    /// A message goes to the model; while a turn runs it waits.
+    /// Sends a message to the model, or queues it while a turn runs.
     pub(in crate::app) fn submit(
         &mut self,
         blocks: Vec<crate::protocol::Block>,
         shown: String,
     ) -> Vec<Effect> {
         self.scroll.follow();
-        // What waits for a turn that has just ended goes first.
+        // Messages queued during a turn that has just ended go first.
         if self.is_working() || !self.queue.is_empty() {
             self.queue.push(blocks.clone(), shown);
         } else {
@@ -266,7 +278,7 @@ impl AppState {
         }
     }
 
-    /// One key must not cut off what runs.
+    /// One key must not stop running work.
     fn quit(&mut self) -> Vec<Effect> {
         if self.turn_rung().is_some() {
             self.flash("still working: Esc to stop it, or /quit");
@@ -275,7 +287,7 @@ impl AppState {
         self.quit_after_asking()
     }
 
-    /// What runs in the background is asked about, once.
+    /// Asks once before quitting stops what runs in the background.
     pub(in crate::app) fn quit_after_asking(&mut self) -> Vec<Effect> {
         if self.calls.in_background().len() > self.quit_told {
             self.arm_quit();
@@ -316,7 +328,7 @@ impl AppState {
         }
     }
 
-    /// Opens the last calls on the screen in place, with all others of their turn, or folds them again.
+    /// Opens the last visible calls and all others of their turn, or folds them again.
     fn toggle_details(&mut self) {
         let entries = self.transcript.entries();
         let (first, last) = match self.scroll.rest {
@@ -349,7 +361,7 @@ impl AppState {
         }
     }
 
-    /// Opens a cell that can be folded, or folds it again. One that stands for several shows each of them first.
+    /// Opens or folds a cell. A cell that represents several shows each of them first.
     pub(in crate::app) fn toggle(&mut self, cell: CellId) {
         if self.transcript.get(cell).is_some_and(is_foldable) {
             self.scroll.hold();
@@ -373,7 +385,7 @@ impl AppState {
         }
     }
 
-    /// The first cell from there on that can be folded and is in view.
+    /// Opens or folds the first visible cell from this one on that can be folded.
     fn toggle_first_from(&mut self, cell: CellId) {
         let last = self.scroll.rest.map_or(cell, |rest| rest.bottom.cell);
         let entries = self.transcript.entries().iter();
@@ -398,7 +410,7 @@ impl AppState {
         }
         if let Some(selection) = &mut self.selection {
             if selection.hold == Hold::Loose {
-                // Nothing is marked yet: the line at the caret.
+                // Nothing is selected yet: copy the caret's line.
                 selection.reach = Reach::Rows;
             }
             self.flash_done("copied");

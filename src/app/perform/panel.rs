@@ -10,7 +10,7 @@ use crate::keymap::Action;
 use crate::protocol::{CallCommand, Command, Phase};
 
 impl AppState {
-    /// Goes to the list of calls, which stays then where it has a place of its own; or leaves it, and it goes.
+    /// Focuses the list of calls and keeps it open where it has a place of its own; or leaves and closes it.
     pub(super) fn toggle_panel(&mut self) -> Vec<Effect> {
         if self.focus == Focus::Panel {
             self.focus_on(Focus::Composer);
@@ -22,7 +22,7 @@ impl AppState {
         self.pin_panel(true)
     }
 
-    /// Whether the panel stays is remembered, also for the next time.
+    /// Saves whether the panel stays open, also for the next start.
     fn pin_panel(&mut self, pinned: bool) -> Vec<Effect> {
         if !pinned {
             self.hide_lingering_panel();
@@ -34,10 +34,10 @@ impl AppState {
         vec![Effect::Start(Job::KeepPanel { pinned })]
     }
 
-    /// Says whether there is anything to look at.
+    /// Returns whether there is anything to show.
     pub(in crate::app) fn focus_panel(&mut self) -> bool {
         if self.panel.rows(&self.calls).is_empty() {
-            // Nothing has been called in this turn yet; what was before can still be looked at.
+            // No calls in this turn yet: show the previous ones.
             self.panel.look_at_calls();
         }
         if self.panel.rows(&self.calls).is_empty() {
@@ -61,7 +61,7 @@ impl AppState {
         self.panel.detail = chosen.map(|call| Detail { call, scroll: 0 });
     }
 
-    /// To the turn after the one that is looked at, or before it.
+    /// Shows the next turn, or the previous one.
     pub(super) fn go_to_turn(&mut self, by: isize) {
         self.panel.detail = None;
         if !self.panel.go_to_turn(by) {
@@ -96,7 +96,7 @@ impl AppState {
         }
     }
 
-    /// Whether the action would do something to the chosen call, if it is about one.
+    /// Whether the action would have an effect on the selected call, if it applies to one.
     pub fn can_do_to_call(&self, action: Action) -> bool {
         if self.focus != Focus::Panel {
             return action != Action::Background || self.background_target().is_some();
@@ -119,7 +119,7 @@ impl AppState {
         }
     }
 
-    /// What a key does to the chosen call.
+    /// What a key does to the selected call.
     pub(super) fn do_to_call(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::CancelCall => return self.cancel_call(),
@@ -131,7 +131,7 @@ impl AppState {
         Vec::new()
     }
 
-    /// Only what runs or is over can run again: a call that still waits has nothing behind it.
+    /// Only a call that has started can run again.
     fn run_again(&mut self) -> Vec<Effect> {
         match self
             .panel
@@ -168,7 +168,7 @@ impl AppState {
         }
     }
 
-    /// The chosen command, or from the input the one that runs, goes to the background.
+    /// Moves the selected command, or from the input the running one, to the background.
     fn background(&mut self) -> Vec<Effect> {
         let runs = |call: &Call| call.tool.can_background && runs(call);
         match self.background_target().map(|key| self.calls.get(key)) {

@@ -1,4 +1,4 @@
-//! Moving about: in the conversation, in what is selected there.
+//! Moving in the conversation and in its selection.
 
 use crate::app::scroll::Motion;
 use crate::app::search::Search;
@@ -39,7 +39,7 @@ impl AppState {
         self.scroll.go(motion);
     }
 
-    /// The person's next message below what is on top, or the one before.
+    /// The person's next message below the top row, or the previous one.
     fn message_from_top(&self, direction: isize) -> Option<CellId> {
         let top = self.scroll.rest?.top;
         if direction > 0 {
@@ -88,7 +88,7 @@ impl AppState {
         }
     }
 
-    /// A caret in the text; pressed again, the selection begins there.
+    /// Places a caret in the text; pressed again, the selection begins there.
     pub(super) fn select(&mut self) {
         self.focus_on(Focus::Conversation);
         if let Some(selection) = &mut self.selection {

@@ -1,7 +1,7 @@
 //! What a tool call is going to do, while the model is still writing it.
 //!
-//! [`Partial`] reads the input as it streams, [`Preview`] makes of it what the screen shows: the command so far, the
-//! file that grows, the lines that replace others. No file is looked at; the real diff comes with the complete call.
+//! [`Partial`] reads the input as it streams, and [`Preview`] turns it into what the screen shows: the command so far,
+//! the growing file, the lines that replace others. No file is read; the real diff comes with the complete call.
 
 mod partial;
 #[cfg(test)]
@@ -11,16 +11,16 @@ pub use partial::{Partial, Progress};
 
 use crate::protocol::PreviewFields;
 
-/// What there is to show of a call, by its kind.
+/// What can be shown of a call, by its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preview<'a> {
-    /// `old` gives way to `new`.
+    /// `new` replaces `old`.
     Edit {
         path: &'a str,
         old: Text<'a>,
         new: Text<'a>,
     },
-    /// `content` is all that the file will hold.
+    /// `content` is the whole new content of the file.
     Write {
         path: &'a str,
         content: Text<'a>,
@@ -28,7 +28,7 @@ pub enum Preview<'a> {
     Command {
         command: Text<'a>,
     },
-    /// Nothing yet, or nothing that a picture would say better.
+    /// Nothing yet, or nothing worth a preview.
     None,
 }
 
@@ -40,7 +40,7 @@ pub struct Text<'a> {
 }
 
 impl<'a> Preview<'a> {
-    /// What is in those fields so far.
+    /// The current content of those fields.
     pub fn of(fields: &PreviewFields, input: &'a Partial) -> Self {
         let path = |field: &str| input.get(field).map_or("", |(path, _)| path);
         match fields {
@@ -71,7 +71,7 @@ impl<'a> Preview<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// A text that is known as a whole.
+    /// A text that is complete.
     pub fn new(text: &'a str) -> Self {
         let newlines = memchr::memchr_iter(b'\n', text.as_bytes()).count();
         Self { text, newlines }
@@ -83,12 +83,12 @@ impl<'a> Text<'a> {
         Some(Self { text, newlines })
     }
 
-    /// How many lines there are; counted while they came in.
+    /// How many lines there are; counted as they arrived.
     pub fn lines(self) -> usize {
         self.newlines + usize::from(!self.text.is_empty() && !self.text.ends_with('\n'))
     }
 
-    /// The last lines, at most `count`, without what ends them; as much work as they are long.
+    /// The last lines, at most `count`, without line endings. Costs only their length.
     pub fn tail(self, count: usize) -> Vec<&'a str> {
         let mut lines: Vec<&str> = self.text.lines().rev().take(count).collect();
         lines.reverse();

@@ -1,13 +1,13 @@
 //! Reads a JSON object while it arrives: the strings at its top level, as far as they are known.
 //!
-//! A fragment may end anywhere, and costs what it is long. Everything else in the object is passed over. It is never an
-//! error if the text is no JSON: what the call really says is found out when it is complete, by others.
+//! A fragment may end anywhere, and costs its own length. Everything else in the object is skipped. Invalid JSON is not
+//! an error here: the complete call is checked elsewhere.
 
 use std::collections::HashMap;
 use std::mem;
 use std::ops::RangeInclusive;
 
-/// Whether more of a string may come.
+/// Whether more of a string may arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     Open,
@@ -46,14 +46,14 @@ enum State {
         name: String,
         escape: Escape,
     },
-    /// In a list or an object.
+    /// Inside a list or an object.
     Nested {
         depth: usize,
         string: Nested,
     },
-    /// In a number, `true`, `false` or `null`, or behind a value.
+    /// In a number, `true`, `false` or `null`, or after a value.
     AfterValue,
-    /// Behind the object, or in what is none.
+    /// After the object, or in something that is not an object.
     Over,
 }
 
@@ -64,11 +64,11 @@ enum Nested {
     Escaped,
 }
 
-/// How far an escape sequence has come.
+/// The part of an escape sequence read so far.
 #[derive(Debug, Clone, Copy, Default)]
 struct Escape {
     stage: Stage,
-    /// The first half of a character that takes two sequences.
+    /// The first half of a surrogate pair.
     high: Option<u32>,
 }
 
@@ -97,12 +97,12 @@ impl Partial {
         Some((&field.value, field.progress))
     }
 
-    /// How many newlines [`get`](Self::get) would have in its text.
+    /// How many newlines are in the text that [`get`](Self::get) returns.
     pub fn newlines(&self, name: &str) -> usize {
         self.fields.get(name).map_or(0, |field| field.newlines)
     }
 
-    /// Takes at least one character, and returns what follows.
+    /// Consumes at least one character, and returns the rest.
     fn step<'a>(&mut self, text: &'a str) -> &'a str {
         match &mut self.state {
             State::InString { name, escape } => {
@@ -147,7 +147,7 @@ impl Partial {
         }
     }
 
-    /// Between strings, where single characters count.
+    /// Reads single characters between strings.
     fn between<'a>(&mut self, text: &'a str) -> &'a str {
         let mut characters = text.chars();
         let character = characters.next().unwrap_or_default();
@@ -181,7 +181,7 @@ impl Partial {
         }
     }
 
-    /// Begins the value of a field. A name that comes again starts over, as everywhere else.
+    /// Begins the value of a field. If a name repeats, the last value is used, as in other JSON readers.
     fn begin(&mut self, name: String, first: char) -> State {
         self.fields.remove(&name);
         match first {
@@ -206,7 +206,7 @@ impl Partial {
     }
 }
 
-/// Passes over a list or an object, and returns what follows once `depth` is 0.
+/// Skips a list or an object, and returns the rest once `depth` is 0.
 fn skip_nested<'a>(text: &'a str, depth: &mut usize, string: &mut Nested) -> &'a str {
     for (at, byte) in text.bytes().enumerate() {
         match (*string, byte) {
@@ -225,7 +225,7 @@ fn skip_nested<'a>(text: &'a str, depth: &mut usize, string: &mut Nested) -> &'a
 }
 
 impl Escape {
-    /// Decodes into `value`, and returns what is left of the text: in `Err` if the string has ended.
+    /// Decodes into `value`, and returns the rest of the text: in `Err` if the string has ended.
     fn read<'a>(&mut self, text: &'a str, value: &mut String) -> Result<&'a str, &'a str> {
         match self.stage {
             Stage::Plain => self.plain(text, value),
@@ -246,7 +246,7 @@ impl Escape {
                             value: sum * 16 + digit,
                         };
                     }
-                    // No hexadecimal digit: the sequence is broken, and what stands here is read as text.
+                    // Not a hexadecimal digit: the sequence is broken, and this is read as text.
                     None => {
                         self.put(char::REPLACEMENT_CHARACTER, value);
                         return Ok(text);
@@ -294,7 +294,7 @@ impl Escape {
         self.put(meant, value);
     }
 
-    /// A whole `\uXXXX`: a character, or half of one.
+    /// A complete `\uXXXX`: a character, or half of a surrogate pair.
     fn unit(&mut self, unit: u32, value: &mut String) {
         const HIGH: RangeInclusive<u32> = 0xD800..=0xDBFF;
         const LOW: RangeInclusive<u32> = 0xDC00..=0xDFFF;
@@ -325,7 +325,7 @@ impl Escape {
         self.stage = Stage::Plain;
     }
 
-    /// A first half that no second one follows stands for nothing.
+    /// Drops a first half that no second one follows.
     fn settle(&mut self, value: &mut String) {
         if self.high.take().is_some() {
             value.push(char::REPLACEMENT_CHARACTER);

@@ -6,7 +6,7 @@ use super::{Partial, Preview, Progress, Text};
 use crate::protocol::PreviewFields;
 use crate::tools::registry::Registry;
 
-/// What one of the program's own tools says can be shown.
+/// The preview fields of a built-in tool.
 fn fields(tool: &str) -> PreviewFields {
     let tools = Registry::built_in();
     let tool = tools.find(tool).expect("a tool");

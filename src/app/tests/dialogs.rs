@@ -9,7 +9,7 @@ use crate::protocol::{
 };
 use crate::theme::{Depth, Theme};
 
-/// All of the request is in view, and the pause is over.
+/// All of the request was visible, and the delay is over.
 fn read(app: &mut App) {
     shown(app);
     app.after(millis(300));
@@ -43,7 +43,7 @@ fn typing_ahead_never_answers() {
     shown(&mut app);
     app.after(millis(299));
     assert_eq!(app.press("y"), []);
-    // The pause begins again with each key that came too early.
+    // Each key that comes too early restarts the delay.
     app.after(millis(299));
     assert_eq!(app.press("y"), []);
     app.after(millis(300));
@@ -199,7 +199,7 @@ fn a_pause_of_the_loop_goes_on_or_stops() {
     app.after(millis(1));
     assert_eq!(
         app.press("enter"),
-        [Effect::Send(Command::Turn(TurnCommand::GoOn))]
+        [Effect::Send(Command::Turn(TurnCommand::Continue))]
     );
     assert!(app.state.dialogs.is_empty());
 
@@ -326,7 +326,7 @@ fn another_mode_allows_nothing_that_was_not_read_to_its_end() {
     assert_eq!(dialog.notice(), dialog.obstacle().as_deref());
 }
 
-/// The help lists them as what they do.
+/// The help lists them by what they do.
 #[test]
 fn every_key_of_the_pause_does_something() {
     let keymap = Keymap::builtin();

@@ -9,7 +9,7 @@ use crate::app::transcript::Cell;
 use crate::app::{Copied, Effect, ExitReason, Focus};
 use crate::protocol::{CallCommand, CallOutcome, Command, Ending, Phase, TurnCommand};
 
-/// One call is over, one runs, one waits for its turn.
+/// One call is over, one runs, one is queued.
 fn three_calls() -> App {
     let mut app = App::working();
     app.tool("a", "Read")
@@ -126,7 +126,7 @@ fn only_a_running_command_goes_to_the_background() {
     let why = "only a running command can be backgrounded";
     assert_eq!(flash(&app), Some(why));
     app.press("esc");
-    // From the input it is the command that runs.
+    // From the input, the key applies to the running command.
     assert_eq!(
         app.press("ctrl+b"),
         [Effect::Send(Command::Call(
@@ -240,7 +240,7 @@ fn a_command_of_the_person_is_a_call_beside_the_turns() {
         ))]
     );
     app.tool("person_1", "Bash").completes("clean");
-    // The panel stays a little.
+    // The panel stays for a moment.
     app.after(Duration::from_secs(10));
     assert_eq!(app.state.wake_at(), None);
 }
@@ -261,7 +261,7 @@ fn a_command_of_the_person_stays_in_the_panel_when_a_turn_begins() {
     app.taken_up("hello");
     assert_eq!(app.state.panel.calls().len(), 1);
     app.ends(Ending::Done);
-    // Ctrl+C is for what runs; it does not quit.
+    // Ctrl+C stops what runs; it does not quit.
     assert_eq!(
         app.commands("ctrl+c"),
         [Command::Turn(TurnCommand::Interrupt)]

@@ -2,7 +2,7 @@ use crate::app::dialogs::{Dialog, DialogRest};
 use crate::app::rig::{App, choice, millis, reply, request, sent};
 use crate::protocol::{Answer, CallOutcome, Chosen, Command, Ending, Reply, TurnCommand};
 
-/// A turn runs, and a tool asks: in view, and long enough.
+/// A turn runs, and a tool's question is visible and armed.
 fn asked() -> App {
     let mut app = App::working();
     app.asks(choice("call", &["Postgres", "SQLite"]));
@@ -20,11 +20,11 @@ fn read(app: &mut App) {
 }
 
 fn second() -> Reply {
-    Reply::Chosen(Chosen {
+    Reply::Chosen(vec![Chosen {
         options: vec![1],
         text: None,
         ..Chosen::default()
-    })
+    }])
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Messages that are sent while a turn runs: when they go out, when they come back, and how they are taken back.
+//! Messages sent while a turn runs: when they are sent, when they come back, and how the person takes them back.
 
 use super::sending::said_by_person;
 use crate::app::job::JobResult;
@@ -16,7 +16,7 @@ fn waiting(app: &App) -> Vec<&str> {
     queue.map(|waiting| waiting.shown.as_str()).collect()
 }
 
-/// Sends it while the turn runs.
+/// Sends a message while the turn runs.
 fn queue(app: &mut App, text: &str) {
     app.types(text);
     assert_eq!(app.commands("enter"), [submit(text)]);
@@ -77,7 +77,7 @@ fn enter_on_an_empty_line_sends_what_waits_at_once() {
         Some(&Stage::MakingWay)
     );
 
-    // The turn stops for the message, which is not taken back.
+    // The turn stops to send the message, which does not come back.
     assert_eq!(app.ends(Ending::Interrupted), []);
     app.taken_up("rather this");
     assert!(app.state.queue.is_empty());
@@ -192,7 +192,7 @@ fn up_on_the_empty_line_takes_the_last_one_back_for_editing() {
     gives_back(&mut app, &["two"]);
     assert_eq!(waiting(&app), ["one"]);
     assert_eq!(app.draft(), "two");
-    // In a draft the key is what it always was.
+    // In a draft, ↑ works as usual.
     assert_eq!(app.commands("up"), []);
     assert_eq!(waiting(&app), ["one"]);
 }
@@ -328,7 +328,7 @@ fn before_a_retry_every_letter_is_typed_and_enter_on_the_empty_line_tries_at_onc
     app.types("rather stop");
     assert_eq!(app.draft(), "rather stop");
     assert_eq!(app.commands("enter"), [submit("rather stop")]);
-    // What waits goes out with the next try.
+    // The queued message goes out with the next attempt.
     assert_eq!(
         app.commands("enter"),
         [Command::Turn(TurnCommand::RetryNow)]

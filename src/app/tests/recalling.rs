@@ -1,5 +1,5 @@
-//! A session that is opened again is seen as it was: whatever its records are, the state that comes of hearing them one by
-//! one is the state that comes of recalling them.
+//! A resumed session looks as it did before: for any records, applying them one by one and recalling them gives the
+//! same state.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::app::rig::{App, opened, seen};
 use crate::app::transcript::{Cell, Entry};
-use crate::app::{Msg, update};
+use crate::app::{Effect, Msg, update};
 use crate::protocol::{
     AgentEvent, AgentId, AnswerNote, CallOutcome, CallRef, ForPerson, LeftOut, Message, Mode,
     Phase, Recorded, Seq, SessionEvent, Shown, Told, ToolCall, ToolResult, Usage,
@@ -147,7 +147,7 @@ fn of_turns() -> impl Strategy<Value = Record> {
         1 => texts().prop_map(|text| Record::Broken { text }),
         1 => (0..500_u64).prop_map(|saved_ms| Record::Saved { saved_ms }),
         1 => texts().prop_map(|why| Record::Paused { why }),
-        1 => Just(Record::GoneOn),
+        1 => Just(Record::Continued),
         2 => (prop::sample::select(endings.to_vec()), 0..5_000_u64).prop_map(|(ending, took_ms)| {
             Record::End {
                 ending: ending.to_owned(),
@@ -167,19 +167,19 @@ fn of_the_session() -> impl Strategy<Value = Record> {
         texts().prop_map(|text| Record::Notice { text }),
         texts().prop_map(|text| Record::Reply { text }),
         Just(Record::Mode { mode: Mode::Plan }),
-        Just(run()),
+        prop_oneof![Just(run("m")), Just(run("n"))],
     ]
 }
 
-fn run() -> Record {
+fn run(model: &str) -> Record {
     Record::Run {
         version: 2,
         provider: "p".to_owned(),
-        model: "m".to_owned(),
+        model: model.to_owned(),
     }
 }
 
-/// Records, and how many milliseconds after the one before each comes.
+/// Records, each with its delay in milliseconds after the previous one.
 fn sessions() -> impl Strategy<Value = Vec<(Record, u64)>> {
     let records = prop_oneof![4 => of_turns(), 5 => of_calls(), 1 => of_the_session()];
     prop::collection::vec((records, 0..900_u64), 0..60)
@@ -199,7 +199,7 @@ fn lines(records: Vec<(Record, u64)>) -> Vec<Line> {
     lines.collect()
 }
 
-/// Hears of each record as it is written; a little later, now more, now less.
+/// Applies each record shortly after it is written, with a varying delay.
 fn live(lines: &[Line]) -> App {
     let mut app = App::new();
     let began = app.state.now;
@@ -209,7 +209,7 @@ fn live(lines: &[Line]) -> App {
         let late = 3 + (number as u64 * 7) % 30;
         app.state.now = began + Duration::from_millis(line.at_ms - first + late);
         take(&mut app, &mut history, line);
-        // What a person would do about it.
+        // What a person would do.
         app.state.dialogs.clear();
     }
     app
@@ -232,23 +232,29 @@ fn hear(app: &mut App, line: &Line, event: AgentEvent) {
 
 fn recalled(lines: Vec<Line>) -> App {
     let mut app = App::starting();
-    let past = recall(lines, |_| None).told;
-    app.told(AgentEvent::Session(SessionEvent::Opened(opened(past))));
+    let models = lines.iter().rev().filter_map(|line| match &line.record {
+        Record::Run { model, .. } => Some(model.clone()),
+        _ => None,
+    });
+    let model = models.into_iter().next();
+    let mut opened = opened(recall(lines, |_| None).told);
+    opened.model = model.unwrap_or(opened.model);
+    app.told(AgentEvent::Session(SessionEvent::Opened(opened)));
     app
 }
 
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 512,
-        // What was found before stands beside this file.
+        // Earlier failures are saved next to this file.
         failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
         ..ProptestConfig::default()
     })]
 
     #[test]
     fn whatever_the_records_are_the_recalled_state_is_the_one_that_was_left(mut records in sessions()) {
-        // The run is over when the session is opened again.
-        records.push((run(), 5));
+        // The run is over when the session is resumed.
+        records.push((run("m"), 5));
         let lines = lines(records);
         let live = live(&lines);
         let mut recalled = recalled(lines);
@@ -257,6 +263,41 @@ proptest! {
         recalled.state.session.mode = live.state.session.mode;
         prop_assert_eq!(seen(&recalled.state), seen(&live.state));
     }
+}
+
+#[test]
+fn a_conversation_says_where_another_model_took_over() {
+    let notices = |app: &App| -> Vec<String> {
+        let entries = app.state.transcript.entries().iter();
+        let texts = entries.filter_map(|entry| match &entry.cell {
+            Cell::Notice { text, .. } => Some(text.clone()),
+            _ => None,
+        });
+        texts.collect()
+    };
+    let message = Message::user("go");
+    let records = vec![
+        (run("small"), 1),
+        (Record::User { message }, 1),
+        (run("small"), 1),
+        (run("large"), 1),
+    ];
+    let told = ["switched to large (p)"];
+    assert_eq!(notices(&recalled(lines(records.clone()))), told);
+    // The run that has just begun is in the log, but not among the past that it is opened with.
+    let mut opened = opened(recall(lines(records[..3].to_vec()), |_| None).told);
+    opened.provider = "p".to_owned();
+    opened.model = "large".to_owned();
+    let mut app = App::typed("/model large");
+    app.press("enter");
+    app.told(AgentEvent::Session(SessionEvent::Opened(opened)));
+    assert_eq!(notices(&app), told);
+    let flash = app.state.flash.as_ref().map(|flash| flash.text.as_str());
+    assert_eq!(flash, Some("using large (p)"));
+    app.types("/model large");
+    let effects = app.press("enter");
+    let opens = |effect: &Effect| matches!(effect, Effect::Open(_));
+    assert!(!effects.iter().any(opens), "{effects:?}");
 }
 
 #[test]

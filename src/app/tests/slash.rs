@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pager::{Content, Pager};
-use crate::app::dialogs::picker::{Mark, Picker};
+use crate::app::dialogs::picker::{Item, Mark, Picker};
 use crate::app::job::{Job, JobResult, ModelRow, SessionContent, SessionRow};
 use crate::app::page::Line;
 use crate::app::rig::{App, change, opened, past};
@@ -16,7 +16,7 @@ use crate::protocol::{
 use crate::session::Record;
 use crate::theme::Theme;
 
-/// What a command does, beside what every draft that is sent does.
+/// The effects of a command, without those that sending any draft has.
 pub fn run(app: &mut App, command: &str) -> Vec<Effect> {
     app.update(Msg::Pasted(command.to_owned()));
     let mut effects = app.press("enter");
@@ -55,7 +55,7 @@ fn pager(app: &App) -> &Pager {
     }
 }
 
-/// The page that is open, as text.
+/// The open page, as text.
 fn page(app: &App) -> String {
     let Content::Lines(lines) = &pager(app).content else {
         panic!("the page is not of lines");
@@ -135,7 +135,7 @@ fn an_earlier_conversation_is_chosen_from_a_list_or_by_its_id() {
         title: format!("about {id}"),
         ..SessionRow::default()
     };
-    // The first one is open already, and is left out.
+    // The first one is the open session and is left out.
     let rows = vec![row("session"), row("one"), row("two")];
     app.update(Msg::JobDone(JobResult::Sessions(rows)));
     assert_eq!(app.press("down enter"), [open("two")]);
@@ -192,8 +192,16 @@ fn tools_lists_what_the_model_can_use() {
     let mut app = App::new();
     run(&mut app, "/tools");
     let tools = picker(&app);
-    let names: Vec<&str> = tools.shown().map(|item| item.label.as_str()).collect();
+    let is_off = |item: &&Item| item.about.ends_with("· off");
+    let (off, offered): (Vec<&Item>, Vec<&Item>) = tools.shown().partition(is_off);
+    let names: Vec<&str> = offered.iter().map(|item| item.label.as_str()).collect();
     assert!(names.is_sorted(), "{names:?}");
+    let off: Vec<&str> = off.iter().map(|item| item.label.as_str()).collect();
+    assert_eq!(
+        off,
+        ["Skill", "SlashCommand", "Task", "TaskOutput"],
+        "there are no subagents here"
+    );
     assert!(
         ["Bash", "Edit", "Read"]
             .iter()

@@ -30,7 +30,7 @@ fn list(app: &App) -> &Picker {
     }
 }
 
-/// What the list says of each: its command, what it printed last, its state.
+/// What the list shows for each: its command, what it printed last, its state.
 fn said(app: &App) -> Vec<(&str, &str, &str)> {
     list(app)
         .items()

@@ -31,7 +31,7 @@ fn keys_that_were_pressed_before_the_question_could_be_read_do_not_count() {
     assert_eq!(app.press("y"), []);
     app.after(millis(200));
     assert_eq!(app.press("n"), []);
-    // Whoever types on is not answering.
+    // A person who keeps typing is not answering.
     app.after(millis(250));
     assert_eq!(app.press("y"), []);
     app.after(millis(299));

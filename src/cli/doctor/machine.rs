@@ -11,7 +11,7 @@ use crate::process::Programs;
 use crate::process::sandbox::State;
 use crate::process::sandbox::Unasked;
 
-/// A program that does not say its version by then is not waited for.
+/// How long to wait for a program to print its version.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub fn directories(dirs: &Dirs) -> Vec<Finding> {
@@ -118,11 +118,11 @@ pub async fn programs(programs: &Programs) -> Vec<Finding> {
     ]
 }
 
-/// The first line of what a program says about itself.
+/// The first line of a program's `--version`.
 async fn version(programs: &Programs, name: &str) -> Option<String> {
     let program = programs.named(name)?;
     let mut command = tokio::process::Command::new(&program);
-    // Nothing of the project can have a say in it.
+    // Nothing in the project can influence it.
     command
         .arg("--version")
         .current_dir("/")

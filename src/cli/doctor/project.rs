@@ -1,4 +1,4 @@
-//! What the settings say, which file says it, and whether the project is trusted.
+//! What the settings say, in which file, and whether the project is trusted.
 
 use serde_json::Value;
 
@@ -203,7 +203,7 @@ fn servers(bytes: &[u8]) -> Option<usize> {
     )
 }
 
-/// How many hooks or servers a file has.
+/// How many hooks or servers a file defines.
 fn count(content: &Content, key: &str) -> usize {
     let Content::Text(text) = content else {
         return 0;

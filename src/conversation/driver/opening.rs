@@ -21,7 +21,7 @@ impl Conversation {
             self.usual_model = Some(self.switch_model(model));
         }
         self.journal.begin_turn();
-        self.used_beside = Usage::default();
+        self.used_by_subagents = Usage::default();
         let origin = Origin {
             provider: self.provider.name().to_owned(),
             model: self.request.model.clone(),

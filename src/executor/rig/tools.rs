@@ -80,7 +80,10 @@ impl<const BLOCKS: bool> Tool for Asks<BLOCKS> {
             }
         };
         let words = replies.iter().map(|reply| match reply {
-            Reply::Chosen(chosen) => format!("{:?} {:?}", chosen.options, chosen.text),
+            Reply::Chosen(_) => {
+                let chosen = reply.only().cloned().unwrap_or_default();
+                format!("{:?} {:?}", chosen.options, chosen.text)
+            }
             other => format!("{other:?}"),
         });
         Ok(ToolOutput::text(words.collect::<Vec<_>>().join(", ")))

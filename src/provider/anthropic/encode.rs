@@ -57,7 +57,12 @@ pub fn body(request: &Request, options: &Options) -> Value {
     match options.cache {
         // Four marks at most, in the order in which the prefix is hashed.
         Cache::Marked => {
-            mark(tools.last_mut());
+            // The tools that were appended come behind the first mark, so what was cached without them is found again.
+            let lasting = match request.lasting_tools {
+                0 => tools.len(),
+                lasting => lasting.min(tools.len()),
+            };
+            mark(tools[..lasting].last_mut());
             mark(system.last_mut());
             let users = messages.iter_mut().rev().filter(|m| m["role"] == "user");
             for message in users.take(CACHED_TURNS) {

@@ -21,6 +21,7 @@ fn request(prompt: &str) -> Request {
         system: Vec::new(),
         messages: Arc::new(vec![Message::user(prompt)]),
         tools: Arc::new(vec![bash]),
+        lasting_tools: 0,
         max_tokens: 1000,
         session: "s".into(),
     }

@@ -5,7 +5,7 @@ use ratatui::style::{Color, Modifier, Style};
 use crate::runtime::screen::Screen;
 use crate::ui::text::{Link, Targets};
 
-/// One styled text at a place.
+/// A styled text at a place.
 #[derive(Debug, Clone)]
 struct Piece {
     x: u16,
@@ -234,7 +234,7 @@ fn pieces() -> impl Strategy<Value = Vec<Piece>> {
     prop::collection::vec(piece, 0..12)
 }
 
-/// A cell as one sees it: of a blank one, only the ground.
+/// A cell as it looks: for a blank one, only the background.
 type Seen = (String, vt100::Color, bool, Option<(vt100::Color, bool)>);
 
 fn seen(terminal: &vt100::Parser) -> Vec<Seen> {
@@ -265,7 +265,7 @@ proptest! {
     }
 }
 
-/// Of several characters each. The terminal of these tests takes a family for eight columns and a thumb for four.
+/// Several characters each. The terminal of these tests measures a family as eight columns and a thumb as four.
 const CLUSTERS: [&str; 4] = [
     "👨\u{200d}👩\u{200d}👧\u{200d}👦",
     "👍\u{1f3fd}",
@@ -273,7 +273,7 @@ const CLUSTERS: [&str; 4] = [
     "❤\u{fe0f}",
 ];
 
-/// The texts of the rows, without what stands in the columns of the clusters themselves.
+/// The texts of the rows, without the columns of the clusters themselves.
 fn beside_clusters(terminal: &vt100::Parser) -> Vec<String> {
     let screen = terminal.screen();
     let text = |row| {

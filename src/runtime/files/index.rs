@@ -1,4 +1,4 @@
-//! The paths of a workspace, one behind the other in one string: a hundred thousand of them take a few megabytes.
+//! The paths of a workspace in one string: a hundred thousand of them take a few megabytes.
 
 #[derive(Debug, Default)]
 pub struct Index {
@@ -8,7 +8,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// Adds a path. One that does not fit any more is left out.
+    /// Adds a path, unless the index is full.
     pub fn push(&mut self, path: &str) {
         if let Ok(end) = u32::try_from(self.text.len() + path.len()) {
             self.text.push_str(path);

@@ -1,7 +1,7 @@
 //! Which paths match a query, and how well.
 //!
-//! What has matched is kept: paths that are found later are matched alone, and a query that goes on where the last one
-//! ended only looks at what matched that. All paths get a quick score; the best of them are then weighed exactly.
+//! Matches are kept: new paths are matched alone, and a query that extends the last one only checks its matches. All
+//! paths get a quick score; the best are then scored exactly.
 
 use std::cmp::Reverse;
 
@@ -11,9 +11,9 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use super::index::Index;
 use crate::app::job::Candidate;
 
-/// More are not shown to anyone.
+/// More are never shown.
 const MOST_SHOWN: usize = 50;
-/// How many are weighed exactly.
+/// How many are scored exactly.
 const MOST_WEIGHED: usize = 500;
 
 pub struct Matching {
@@ -21,12 +21,12 @@ pub struct Matching {
     query: String,
     atom: Atom,
     hits: Vec<Hit>,
-    /// How many paths of the index have been looked at.
+    /// How many paths of the index have been checked.
     seen: usize,
     letters: Vec<char>,
 }
 
-/// The best is the least; of equals that is the shortest.
+/// The smallest is the best; of equals, the shortest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Hit {
     score: Reverse<u16>,
@@ -48,10 +48,10 @@ impl Default for Matching {
 }
 
 impl Matching {
-    /// Looks for another query in the same index.
+    /// Starts another query in the same index.
     pub fn ask(&mut self, query: &str, index: &Index) {
         self.atom = atom(query);
-        // Scoring anything sets the matcher to the atom's case; the quick scores go past the atom.
+        // Scoring anything sets the matcher to the atom's case; the quick scores bypass the atom.
         self.atom.score(Utf32Str::Ascii(b""), &mut self.matcher);
         let narrows = query.starts_with(&self.query);
         query.clone_into(&mut self.query);
@@ -66,7 +66,7 @@ impl Matching {
         self.look(index);
     }
 
-    /// Looks at the paths that the index has got since.
+    /// Checks the paths that were added to the index since.
     pub fn look(&mut self, index: &Index) {
         for number in self.seen..index.len() {
             let hit = u32::try_from(number).ok();
@@ -83,7 +83,12 @@ impl Matching {
         self.look(index);
     }
 
-    /// The best matches, with the letters that matched.
+    /// How many paths match.
+    pub fn found(&self) -> usize {
+        self.hits.len()
+    }
+
+    /// The best matches, with the matching letters.
     pub fn best(&mut self, index: &Index) -> Vec<Candidate> {
         let mut best = self.hits.clone();
         if best.len() > MOST_WEIGHED {
@@ -107,7 +112,7 @@ impl Matching {
     fn score(&mut self, number: u32, index: &Index) -> Option<Hit> {
         let path = index.get(place(number));
         let score = if self.query.is_empty() {
-            // Nothing is asked for yet: what is near the root comes first.
+            // Without a query, paths near the root come first.
             let depth = path.trim_end_matches('/').matches('/').count();
             u16::MAX - u16::try_from(depth).unwrap_or(u16::MAX)
         } else {

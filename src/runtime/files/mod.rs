@@ -1,8 +1,8 @@
 //! Finds files of the workspace for `@`: an index that is filled in the background, and a thread that searches it.
 //!
-//! Nothing runs before the first question, and nothing while none is asked: the thread sleeps on its channel. It answers
-//! at once from what it has, and again as the walk finds more. An index that has become old is walked again at the next
-//! `@`, while the old one still answers.
+//! Nothing runs before the first request, and the thread sleeps between requests. It answers at once from what it has,
+//! and again as the walk finds more. An index that is too old is rebuilt at the next `@`, while the old one still
+//! answers.
 
 mod index;
 mod matching;
@@ -43,12 +43,12 @@ enum Input {
     Found(Index),
     /// With what a person should know about it.
     WalkEnded(Option<String>),
-    /// The finder is gone. The walk holds a sender too, so the channel alone does not tell.
+    /// The finder was dropped. The walk also holds a sender, so the channel alone does not tell.
     Ended,
 }
 
 impl Finder {
-    /// Costs nothing until something is asked.
+    /// Costs nothing until the first request.
     pub fn new(root: PathBuf, answer: Answer) -> Self {
         let (input, inputs) = channel();
         Self {
@@ -58,7 +58,7 @@ impl Finder {
         }
     }
 
-    /// Asks for the paths that match; a later question makes this one worthless.
+    /// Requests the matching paths; a later request replaces this one.
     pub fn find(&mut self, query: String, generation: u64) {
         if let Some((root, answer, inputs)) = self.asleep.take() {
             let worker = Worker::new(root, answer, self.input.clone(), Arc::clone(&self.stop));
@@ -66,7 +66,7 @@ impl Finder {
                 tracing::warn!(%problem, "no thread to find files with");
             }
         }
-        // Without the thread there is nobody to answer, and nobody waits for one.
+        // Without the thread there is no answer, and nothing waits for one.
         let _ = self.input.send(Input::Asked { query, generation });
     }
 }
@@ -84,12 +84,12 @@ struct Worker {
     input: Sender<Input>,
     stop: Arc<AtomicBool>,
     index: Index,
-    /// The index of a walk that goes on while there is an older one.
+    /// The index of a walk that is running while there is an older one.
     next: Option<Index>,
     walk: Walk,
     matching: Matching,
     query: Option<(String, u64)>,
-    /// What was said about the last walk; the same is not said again.
+    /// The notice about the last walk; the same one is not repeated.
     said: Option<String>,
 }
 
@@ -165,6 +165,7 @@ impl Worker {
         (self.answer)(JobResult::Paths {
             generation: *generation,
             paths: self.matching.best(&self.index),
+            found: self.matching.found(),
             complete: self.walk != Walk::Running,
         });
     }
@@ -179,7 +180,7 @@ impl Worker {
             let remark = walk::walk(&root, &stop, |batch| {
                 input.send(Input::Found(batch)).is_ok()
             });
-            // The finder may be gone by now.
+            // The finder may have been dropped.
             let _ = input.send(Input::WalkEnded(remark));
         };
         match spawn("walk", walk) {
@@ -191,7 +192,7 @@ impl Worker {
         }
     }
 
-    /// Says whether there is more to search now.
+    /// Returns whether there is more to search now.
     fn found(&mut self, batch: &Index) -> bool {
         let into = self.next.as_mut().unwrap_or(&mut self.index);
         into.append(batch);

@@ -37,6 +37,7 @@ impl Rig {
                 generation,
                 paths,
                 complete,
+                ..
             } = answer.expect("an answer")
             else {
                 panic!("not an answer to a query");

@@ -1,4 +1,4 @@
-//! Walks over the workspace as git sees it, and hands out its paths in batches.
+//! Walks over the workspace as git sees it, and delivers its paths in batches.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use super::index::Index;
 use crate::tools::tree;
 use crate::tools::tree::ignores::{Ignores, Said};
 
-/// A home directory, say, may have more; they are not looked at.
+/// Further paths (in a home directory, for example) are ignored.
 const MOST_PATHS: usize = 500_000;
-/// The first batch is small, to have something to show; each is twice the one before.
+/// The first batch is small, so that there is something to show; each is twice the previous one.
 const FIRST_BATCH: usize = 256;
 const LARGEST_BATCH: usize = 16_384;
 
-/// Calls `found` with all files and directories below `root` that are not ignored, as long as it says to go on. Returns
-/// what a person should know about ignore files that did not count.
+/// Calls `found` with all files and directories below `root` that are not ignored, until it returns false. Returns what
+/// a person should know about ignore files that were not applied.
 pub fn walk(
     root: &Path,
     stop: &AtomicBool,
@@ -46,8 +46,8 @@ pub fn walk(
     ignores.left_out()
 }
 
-/// Hidden files are part of a project, what it ignores is not. Ignore files count outside of a repository, too: a tree
-/// that was unpacked without its `.git` is still not about its `node_modules`.
+/// Hidden files are included, ignored ones are not. Ignore files also apply outside a repository: a tree that was
+/// unpacked without its `.git` still doesn't list its `node_modules`.
 fn walker(root: &Path, ignores: &Arc<Ignores>) -> WalkBuilder {
     let ignores = ignores.clone();
     let mut builder = tree::unread(root);
@@ -59,7 +59,7 @@ fn walker(root: &Path, ignores: &Arc<Ignores>) -> WalkBuilder {
     builder
 }
 
-/// The path as it is completed: a directory ends with a slash. Names that could not be typed are left out.
+/// The path as it is completed: a directory ends with a slash. Names that cannot be typed are left out.
 fn relative(root: &Path, entry: &DirEntry) -> Option<String> {
     let path = entry.path().strip_prefix(root).ok()?.to_str()?;
     if path.is_empty() || path.contains(|letter: char| letter.is_control() || letter == '"') {

@@ -1,6 +1,8 @@
-//! Bytes of the terminal in, [`Event`]s out. Pure: it never waits, and says itself how long a rest may take to come.
+//! Decodes the terminal's bytes into [`Event`]s. Pure: it never waits, and reports how long to wait for the rest of a
+//! sequence.
 //!
-//! The events do not depend on how the bytes were cut into reads. What a sequence that never ends can occupy is bounded.
+//! The events do not depend on how the bytes were split into reads. The memory for a sequence that never ends is
+//! bounded.
 
 use std::time::Duration;
 
@@ -9,18 +11,18 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::sequence;
 use super::{Event, Reply};
 
-/// A lone ESC is a key when nothing follows it that long.
+/// After this time a lone ESC is the Esc key.
 const AFTER_ESCAPE: Duration = Duration::from_millis(20);
-/// The rest of a sequence or of a character comes with it, or not at all.
+/// The rest of a sequence or of a character arrives within this time, or never.
 const AFTER_PART: Duration = Duration::from_millis(100);
-/// A reply may have to cross a slow line.
+/// A reply may have to cross a slow connection.
 const AFTER_REPLY: Duration = Duration::from_secs(1);
-/// Long, because what comes after an end that was none would be typing, with Enter and all.
+/// Long, because what comes after a wrong end would be typed, including Enter.
 const AFTER_PASTE: Duration = Duration::from_secs(5);
 
 const LONGEST_SEQUENCE: usize = 64;
 const LONGEST_REPLY: usize = 4096;
-/// What is pasted beyond this is dropped.
+/// Longer pastes are cut.
 pub(super) const LONGEST_PASTE: usize = 16 << 20;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
@@ -32,7 +34,7 @@ pub struct Decoder {
     state: State,
 }
 
-/// Whether an ESC came before the sequence, which is how some terminals say Alt.
+/// Whether an ESC came before the sequence, which is how some terminals report Alt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Prefix {
     None,
@@ -67,7 +69,7 @@ enum State {
         bytes: Vec<u8>,
         ends: bool,
     },
-    /// The bytes that an old mouse report still has.
+    /// The number of bytes that an old mouse report still needs.
     Mouse(u8),
     /// After `ESC [ [`: a function key of the Linux console.
     Console,
@@ -101,7 +103,7 @@ impl Decoder {
         }
     }
 
-    /// How long to wait for the rest of what has begun, before [`Decoder::flush`] makes of it what it can.
+    /// How long to wait for the rest of a sequence before calling [`Decoder::flush`].
     pub fn patience(&self) -> Option<Duration> {
         match &self.state {
             State::Ground => None,
@@ -117,7 +119,7 @@ impl Decoder {
         }
     }
 
-    /// Nothing more has come: ends what has begun.
+    /// Nothing more has arrived: ends the current sequence.
     pub fn flush(&mut self, events: &mut Vec<Event>) {
         match std::mem::take(&mut self.state) {
             State::Escape(prefix) => {
@@ -182,7 +184,7 @@ impl Decoder {
         }
     }
 
-    /// A byte that no sequence has a claim to.
+    /// A byte outside any sequence.
     fn begin(&mut self, byte: u8, prefix: Prefix, events: &mut Vec<Event>) {
         let whole = match byte {
             ESC => {
@@ -196,7 +198,7 @@ impl Decoder {
             0xc2..0xe0 => 2,
             0xe0..0xf0 => 3,
             0xf0..0xf5 => 4,
-            // No character begins like this.
+            // No character begins with these.
             0x80..0xc2 | 0xf5.. => return,
         };
         self.state = State::Character {
@@ -213,7 +215,7 @@ impl Decoder {
             (b'[', _) => self.state = State::Control { bytes, prefix },
             (b'O', _) => self.state = State::Shifted { bytes, prefix },
             (ESC, Prefix::None) => self.state = State::Escape(Prefix::Alt),
-            // Two presses of Esc, and then something else.
+            // Esc was pressed twice, and then something else.
             (_, Prefix::Alt) => {
                 events.push(escape());
                 self.state = State::Escape(Prefix::None);
@@ -235,7 +237,7 @@ impl Decoder {
             b'[' if bytes.is_empty() => self.state = State::Console,
             b'M' if bytes.is_empty() => self.state = State::Mouse(3),
             0x20..0x40 => {
-                // Of what is too long, the end is still waited for.
+                // The end of a sequence that is too long is still waited for.
                 if bytes.len() < LONGEST_SEQUENCE {
                     bytes.push(byte);
                 }
@@ -293,7 +295,7 @@ impl Decoder {
                     ends: true,
                 };
             }
-            // No reply holds a control character: this is a key, and what came before was one, too.
+            // No reply contains a control character: this is a key, and so was what came before.
             0x00..0x20 | 0x7f => {
                 self.state = State::Text { kind, bytes, ends };
                 self.flush(events);
@@ -309,7 +311,7 @@ impl Decoder {
     }
 }
 
-/// Takes what belongs to the paste. Returns how many of the bytes these were once its end has come.
+/// Takes what belongs to the paste. Once its end has arrived, returns how many of the bytes that was.
 fn take_paste(text: &mut Vec<u8>, bytes: &[u8]) -> Option<usize> {
     let before = text.len();
     // The end may have begun in an earlier read.
@@ -331,7 +333,7 @@ fn escape() -> Event {
     Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE))
 }
 
-/// Alt and a character, which looked like the beginning of a sequence.
+/// Alt and a character that looked like the beginning of a sequence.
 fn alt(byte: u8, prefix: Prefix, events: &mut Vec<Event>) {
     if prefix == Prefix::Alt {
         events.push(escape());

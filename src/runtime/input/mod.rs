@@ -1,7 +1,7 @@
 //! What the person types: a thread that reads the terminal's bytes and decodes them.
 //!
-//! crossterm's own reader is not used: it takes a reply that comes late for typing, spins at the end of the input, and
-//! cannot be held back while an editor has the terminal. Its types for keys and mouse are.
+//! crossterm's own reader is not used: it treats a late reply as typing, spins at the end of the input, and cannot be
+//! paused while an editor has the terminal. Its types for keys and mouse are used.
 
 mod decode;
 mod sequence;
@@ -20,11 +20,11 @@ use tokio::sync::mpsc;
 
 pub use self::decode::Decoder;
 
-/// How many reads may wait for the screen before the terminal waits, too.
+/// How many reads may wait for the screen before the terminal has to wait.
 const READS: usize = 64;
-/// The most that the kernel hands over of a terminal's input at once.
+/// The most that the kernel returns from a terminal at once.
 const READ: usize = 4096;
-/// How long a reader has to let go of the terminal. It only has to finish a read that has begun.
+/// How long a reader has to release the terminal. It only has to finish a read that has begun.
 const LET_GO: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, PartialEq)]
@@ -38,15 +38,15 @@ pub enum Event {
     Gone,
 }
 
-/// What the terminal says about itself, asked or not. However late it comes, it is never typing.
+/// What the terminal reports about itself, asked or not. However late it arrives, it is never typing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// The colour of the ground, as `OSC 11` tells it.
+    /// The background colour, as reported by `OSC 11`.
     Background(String),
     Other,
 }
 
-/// The reading thread, held by its strings. It ends when this is dropped.
+/// The reading thread. It ends when this is dropped.
 pub struct Input {
     pub events: mpsc::Receiver<Vec<Event>>,
     orders: control::Sender<Order>,
@@ -54,7 +54,7 @@ pub struct Input {
 }
 
 enum Order {
-    /// Touch the terminal no more, and say so.
+    /// Stop touching the terminal, and confirm it.
     Pause(control::SyncSender<()>),
     Resume,
 }
@@ -85,7 +85,7 @@ impl Input {
         })
     }
 
-    /// Leaves the terminal to somebody else. What is typed from now on is theirs.
+    /// Leaves the terminal to another program, which receives what is typed from now on.
     pub fn pause(&mut self) {
         let (done, paused) = control::sync_channel(1);
         self.order(Order::Pause(done));

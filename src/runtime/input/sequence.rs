@@ -1,4 +1,5 @@
-//! What one whole sequence means: keys of xterm, kitty, rxvt and the Linux console, the mouse, the focus, and replies.
+//! The meaning of one complete sequence: keys of xterm, kitty, rxvt and the Linux console, the mouse, the focus, and
+//! replies.
 
 use crossterm::event::{
     KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
@@ -23,7 +24,7 @@ pub(super) fn ascii(byte: u8) -> KeyEvent {
     KeyEvent::new(code, modifiers)
 }
 
-/// A character outside of ASCII; `None` for what is none, and for controls.
+/// A character outside ASCII; `None` for an invalid one, and for controls.
 pub(super) fn letter(bytes: &[u8]) -> Option<KeyEvent> {
     let letter = std::str::from_utf8(bytes).ok()?.chars().next()?;
     (!letter.is_control()).then(|| typed(letter))
@@ -49,7 +50,7 @@ pub(super) fn shifted(bytes: &[u8], last: u8) -> Option<KeyEvent> {
     let code = match last {
         b'M' => KeyCode::Enter,
         b'X' => KeyCode::Char('='),
-        // The keypad sends its own characters, moved up.
+        // The keypad sends its own characters, shifted up.
         b'j'..=b'y' => KeyCode::Char(char::from(last - 0x40)),
         _ => cursor_key(last)?,
     };
@@ -58,7 +59,7 @@ pub(super) fn shifted(bytes: &[u8], last: u8) -> Option<KeyEvent> {
     Some(key(code, Parameters(bytes), field))
 }
 
-/// A whole `ESC [` sequence: its parameters and its last byte. `None` for what means nothing to us.
+/// A complete `ESC [` sequence: its parameters and its last byte. `None` if it means nothing to us.
 pub(super) fn control(bytes: &[u8], last: u8) -> Option<Event> {
     let parameters = Parameters(bytes);
     match (bytes.first(), last) {
@@ -71,7 +72,7 @@ pub(super) fn control(bytes: &[u8], last: u8) -> Option<Event> {
         (None, b'O') => Some(Event::Focused(false)),
         (_, b'u') => kitty(parameters).map(Event::Key),
         (_, b'~') => tilde(parameters).map(Event::Key),
-        // Where the cursor is, unless it can only be F3 with modifiers.
+        // The position of the cursor, unless it can only be F3 with modifiers.
         (Some(_), b'R') if parameters.number(0) != Some(1) || parameters.number(1) > Some(16) => {
             Some(Event::Reply(Reply::Other))
         }
@@ -109,7 +110,7 @@ impl Parameters<'_> {
     }
 }
 
-/// A key whose modifiers, and whether it goes down or up, are told by one field.
+/// A key; one field has its modifiers and whether it was pressed or released.
 fn key(code: KeyCode, parameters: Parameters, field: usize) -> KeyEvent {
     let held = parameters.number(field).unwrap_or(1).saturating_sub(1);
     let bits = [
@@ -156,7 +157,7 @@ fn tilde(parameters: Parameters) -> Option<KeyEvent> {
         4 | 8 => KeyCode::End,
         5 => KeyCode::PageUp,
         6 => KeyCode::PageDown,
-        // xterm's way to tell keys that have no sequence of their own.
+        // How xterm reports keys without a sequence of their own.
         27 => {
             let code = code_of(parameters.number(2)?)?;
             return Some(shift_letter(key(code, parameters, 1)));
@@ -180,7 +181,7 @@ fn kitty(parameters: Parameters) -> Option<KeyEvent> {
     Some(shift_letter(key(code, parameters, 1)))
 }
 
-/// Shift and a letter is the capital, as terminals say it that tell no modifiers.
+/// Shift and a letter is the capital letter, as terminals without modifier reports send it.
 fn shift_letter(mut key: KeyEvent) -> KeyEvent {
     match key.code {
         KeyCode::Tab if key.modifiers.contains(KeyModifiers::SHIFT) => key.code = KeyCode::BackTab,
@@ -195,7 +196,7 @@ fn shift_letter(mut key: KeyEvent) -> KeyEvent {
     key
 }
 
-/// The key that has this number: a character, or one of kitty's own.
+/// The key with this number: a character, or one of kitty's own.
 fn code_of(number: u32) -> Option<KeyCode> {
     Some(match number {
         9 => KeyCode::Tab,
@@ -203,7 +204,7 @@ fn code_of(number: u32) -> Option<KeyCode> {
         27 => KeyCode::Esc,
         8 | 127 => KeyCode::Backspace,
         57376..=57398 => function(number, 57363)?,
-        // The keypad: digits, then operators, then the keys of the cursor.
+        // The keypad: digits, then operators, then cursor keys.
         57399..=57408 => KeyCode::Char(char::from_digit(number - 57399, 10)?),
         57409 => KeyCode::Char('.'),
         57410 => KeyCode::Char('/'),

@@ -13,7 +13,7 @@ const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
 const ALT: KeyModifiers = KeyModifiers::ALT;
 const CTRL: KeyModifiers = KeyModifiers::CONTROL;
 
-/// What the bytes mean when nothing follows them.
+/// What the bytes mean if nothing follows them.
 fn decode(bytes: impl AsRef<[u8]>) -> Vec<Event> {
     let mut decoder = Decoder::default();
     let mut events = Vec::new();

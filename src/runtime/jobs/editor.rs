@@ -1,4 +1,4 @@
-//! The person's own editor on the draft. The terminal is the editor's meanwhile.
+//! Opens the draft in the person's editor, which has the terminal meanwhile.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -8,9 +8,9 @@ use std::process::Command;
 use crate::config::dirs::create_private_dir;
 use crate::config::read_regular;
 
-/// A longer draft is not taken back.
+/// A longer draft is not read back.
 const LONGEST_DRAFT: u64 = 16 << 20;
-/// Where every system has one: a name would be looked for in `PATH`, which may lead into the workspace.
+/// An absolute path, because a name would be looked up in `PATH`, which may include the workspace.
 const SHELL: &str = "/bin/sh";
 
 /// Returns the draft as it was saved.
@@ -36,7 +36,7 @@ fn edit_with(editor: &OsString, draft: &str, folder: &Path) -> Result<String, St
     let mut file = file.map_err(unusable)?;
     file.write_all(draft.as_bytes()).map_err(unusable)?;
     let name = editor.to_string_lossy().into_owned();
-    // The variables hold a command with its arguments, for a shell to read.
+    // The variables hold a command with arguments, for a shell to parse.
     let mut script = editor.clone();
     script.push(" \"$1\"");
     let status = Command::new(SHELL)
@@ -51,7 +51,7 @@ fn edit_with(editor: &OsString, draft: &str, folder: &Path) -> Result<String, St
             "`{name}` ended with {status}; your draft is unchanged"
         ));
     }
-    // An editor may have put another file in its place.
+    // An editor may have replaced the file.
     let read = read_regular(file.path(), LONGEST_DRAFT).and_then(|bytes| {
         String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     });

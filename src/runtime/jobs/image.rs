@@ -1,4 +1,4 @@
-//! Images that the person sends along.
+//! Images that the person attaches.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the input keeps on disk, written by one thread: later drafts must not be overtaken by earlier ones.
+//! Saves what the input keeps on disk, on one thread, so that an older draft never overwrites a newer one.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::app::job::JobResult;
 use crate::runtime::saved_input::SavedInput;
 
-/// How long a disk may keep the program from ending.
+/// How long a slow disk may delay the program's end.
 const LAST_WRITE: Duration = Duration::from_millis(300);
 
 pub struct InputSaver {
@@ -18,7 +18,7 @@ pub struct InputSaver {
 }
 
 pub enum Order {
-    /// Read what earlier runs have left.
+    /// Read what earlier runs have saved.
     Load,
     Sent(String),
     Draft(String),
@@ -28,7 +28,7 @@ impl InputSaver {
     pub fn start(saved: SavedInput, done: UnboundedSender<JobResult>) -> Self {
         let (orders, inbox) = channel();
         let builder = std::thread::Builder::new().name("input-saver".into());
-        // Without a thread nothing is kept, and all else works.
+        // Without a thread nothing is saved, and everything else works.
         let thread = builder.spawn(move || carry_out(saved, &inbox, &done)).ok();
         Self {
             orders: Some(orders),
@@ -63,7 +63,7 @@ fn carry_out(mut saved: SavedInput, orders: &Receiver<Order>, done: &UnboundedSe
             Order::Sent(text) => saved.add_to_history(&text),
             Order::Draft(text) => saved.keep_draft(&text),
         };
-        // A disk that is full is so at every key; once is enough.
+        // A full disk fails at every key; one report is enough.
         if let Err(error) = result
             && !std::mem::replace(&mut told, true)
         {

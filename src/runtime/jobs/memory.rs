@@ -9,10 +9,10 @@ use rustix::fs::OFlags;
 
 use crate::config::read_regular;
 
-/// A longer file is not one that people write.
+/// A longer file is refused.
 const LONGEST_FILE: u64 = 4 << 20;
 
-/// Adds a line to `AGENTS.md`, or to a `CLAUDE.md` where only that is there. Returns the file.
+/// Adds a line to `AGENTS.md`, or to `CLAUDE.md` if only that exists. Returns the file.
 pub fn remember(note: &str, workspace: &Path) -> Result<PathBuf, String> {
     let file = ["AGENTS.md", "CLAUDE.md"]
         .map(|name| workspace.join(name))
@@ -25,7 +25,7 @@ pub fn remember(note: &str, workspace: &Path) -> Result<PathBuf, String> {
     Ok(file)
 }
 
-/// The file that a path leads to, which may be another one of the workspace, but none elsewhere.
+/// The file behind a path. It may be a link inside the workspace, but not to the outside.
 fn inside(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     if file.symlink_metadata().is_err() {
         return Ok(file.to_owned());
@@ -51,7 +51,7 @@ fn append(note: &str, file: &Path) -> io::Result<()> {
         Some(_) => "\n",
     };
     let note = note.trim().replace('\n', "\n  ");
-    // What was looked at must not become something else.
+    // The file that was checked must not be replaced.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut file = OpenOptions::new()
         .append(true)

@@ -1,4 +1,4 @@
-//! What the screen asks for and may wait: done on threads of its own, answered with a [`JobResult`].
+//! Slow work that the screen asks for: done on other threads, answered with a [`JobResult`].
 
 mod editor;
 mod image;
@@ -28,7 +28,7 @@ pub struct Jobs {
     answers: Answers,
     input_saver: InputSaver,
     finder: Finder,
-    /// How many lists of sessions were asked for.
+    /// How many lists of sessions were requested.
     listing: Arc<AtomicU64>,
 }
 
@@ -51,7 +51,7 @@ impl Jobs {
         }
     }
 
-    /// Waits until what was typed is kept for the next run.
+    /// Waits until everything typed is saved for the next run.
     pub fn finish(&mut self) {
         self.input_saver.finish();
     }
@@ -114,7 +114,7 @@ impl Jobs {
         }
     }
 
-    /// They come one after the other; another list makes this one worthless.
+    /// They arrive one after the other; another list replaces this one.
     fn list_sessions(&self, everywhere: bool) {
         let done = self.done.clone();
         let number = self.listing.fetch_add(1, Ordering::Relaxed) + 1;

@@ -1,4 +1,4 @@
-//! The sessions that can be resumed, the newest first.
+//! The sessions that can be resumed, newest first.
 
 mod content;
 
@@ -12,13 +12,13 @@ use crate::config::open_regular;
 use crate::session::store::Found;
 use crate::session::{Record, Store, log};
 
-/// More than these nobody looks through.
+/// More sessions are not listed.
 const MOST: usize = 100;
-/// Where the first message is, if there is one.
+/// How much of a log is read to find the first message.
 const BEGINNING: u64 = 64 << 10;
 const LONGEST_TITLE: usize = 100;
 
-/// Tells all of them first, then what is in each. Stops when `tell` says that nobody listens any more.
+/// Reports all of them first, then the content of each. Stops when `tell` returns false.
 pub fn list(store: &Store, here: Option<&Path>, tell: impl Fn(JobResult) -> bool) {
     let now = SystemTime::now();
     let mut found = here.map_or_else(|| store.everywhere(), |here| store.all(here));
@@ -52,11 +52,11 @@ pub fn list(store: &Store, here: Option<&Path>, tell: impl Fn(JobResult) -> bool
 
 struct Begun {
     title: String,
-    /// The directory, for people.
+    /// The directory, as text.
     place: Option<String>,
 }
 
-/// The first line of the first message, or the id where that is too far away; `None` when nothing was said.
+/// The first line of the first message, or the id if that is too far away; `None` if the session is empty.
 fn beginning(path: &Path, id: &str) -> Option<Begun> {
     let mut beginning = Vec::new();
     let file = open_regular(path, OpenOptions::new().read(true)).ok()?;
@@ -102,7 +102,7 @@ fn text_of_cut(beginning: &[u8]) -> Option<String> {
     }
 }
 
-/// The heading that a session stands under.
+/// The heading of a session in the list.
 fn age(ago: Duration) -> &'static str {
     match ago.as_secs() / 86_400 {
         0 => "Today",

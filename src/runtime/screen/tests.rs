@@ -1,4 +1,4 @@
-//! How many bytes a conversation costs on its way to the terminal; the pictures and the recording of one.
+//! How many bytes a conversation sends to the terminal; the README's pictures and the recording.
 
 mod pictures;
 mod played;

@@ -12,12 +12,12 @@ use crate::process::output::plain;
 use crate::protocol::CallRef;
 use crate::tools::guard;
 
-/// What stays in memory before the output goes to a file.
+/// How much output stays in memory before it goes to a file.
 const HEAD: usize = 128 * 1024;
 const TAIL: usize = 64 * 1024;
-/// Room for the words between head and tail, so that the cut output is not cut once more.
+/// Space for the notice between head and tail, so that the shortened output is not shortened again.
 const NOTICE: usize = 1_000;
-/// A longer output is no image that a model would take.
+/// A longer output cannot be an image that a provider accepts.
 const LONGEST_WHOLE: u64 = 8 << 20;
 /// More output than this stops the command.
 pub const FILE_CAP: u64 = 64 << 20;
@@ -26,12 +26,12 @@ pub struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
-    /// Where a file for the output may be made.
+    /// Where the file for the output may be created.
     place: (PathBuf, CallRef),
     file: Option<File>,
     path: PathBuf,
     problem: Option<String>,
-    /// Keeps keys out of all of it.
+    /// Removes secrets from all output.
     veil: Veil,
 }
 
@@ -42,7 +42,7 @@ impl Drop for Capture {
 }
 
 impl Capture {
-    /// Keeps small output of a call in memory, and writes larger output to a new file in `directory`.
+    /// Keeps small output in memory, and writes larger output to a new file in `directory`.
     pub fn new(directory: &Path, call: CallRef) -> Self {
         Self {
             head: Vec::new(),
@@ -56,26 +56,26 @@ impl Capture {
         }
     }
 
-    /// Writes to the file from the first byte on, so that others can follow it.
+    /// Writes to the file from the first byte, so that others can follow it.
     pub fn to_file(directory: &Path, call: CallRef) -> Self {
         let mut capture = Self::new(directory, call);
         capture.spill();
         capture
     }
 
-    /// From here on everything goes to the file, what there is already first.
+    /// Writes all further output to the file, after what was captured so far.
     pub fn follow(&mut self) {
         if self.file.is_none() && self.problem.is_none() {
             self.spill();
         }
     }
 
-    /// Why the output is not in a file, if it should be.
+    /// Why the output is not in a file although it should be.
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }
 
-    /// How many bytes have come.
+    /// How many bytes were captured so far.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -89,7 +89,7 @@ impl Capture {
         self.take(&bytes);
     }
 
-    /// No more comes.
+    /// The output is complete.
     fn end(&mut self) {
         let bytes = self.veil.rest();
         self.take(&bytes);
@@ -116,7 +116,7 @@ impl Capture {
         self.total > FILE_CAP
     }
 
-    /// All of the output, if it begins like an image; the limit of text is not that of images.
+    /// All of the output, if it begins like an image. Images may be larger than the limit for text.
     pub fn data_url(&mut self) -> Option<String> {
         let begins = self.head.trim_ascii_start().starts_with(b"data:image/");
         begins.then(|| self.whole()).flatten()
@@ -144,7 +144,7 @@ impl Capture {
         self.so_far(limit)
     }
 
-    /// The same, of what has come until now.
+    /// The same for what was captured so far.
     pub fn so_far(&mut self, limit: usize) -> String {
         let whole_limit = limit;
         let limit = limit.saturating_sub(NOTICE);

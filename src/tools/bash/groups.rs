@@ -1,4 +1,4 @@
-//! The process groups that outlive their call: none of them outlives the program.
+//! The process groups that outlive their call. All of them end with the program.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,12 +18,12 @@ use crate::process::group::Group;
 use crate::process::output::{DRAIN, read_some};
 use crate::protocol::CallRef;
 
-/// How long the groups have to end by themselves when the program does.
+/// How long the groups have to end by themselves when the program ends.
 const LAST_GRACE: Duration = Duration::from_millis(500);
-/// How long one that is killed has to end by itself.
+/// How long a killed group has to end by itself.
 const TERM_GRACE: Duration = Duration::from_secs(2);
 
-/// What runs in the background, in the order in which it was started.
+/// The commands in the background, in the order in which they were started.
 #[derive(Clone, Default)]
 pub struct Groups {
     kept: Arc<Mutex<Vec<Kept>>>,
@@ -36,7 +36,8 @@ struct Kept {
 }
 
 impl Groups {
-    /// Keeps what a finished command left running, and reads its output away so that it is not stopped by a full pipe.
+    /// Keeps track of what a finished command left running, and drains its output so that a full pipe does not block
+    /// it.
     pub fn keep(&self, group: Group, command: &str, output: Option<pipe::Receiver>) {
         self.add(group, command);
         if let Some(output) = output {
@@ -51,7 +52,7 @@ impl Groups {
         }
     }
 
-    /// Lets the shell of a call run in the background, its output going to `capture`. Returns its id.
+    /// Lets the shell of a call continue in the background, with its output going to `capture`. Returns its id.
     pub fn adopt(
         &self,
         call: CallRef,
@@ -87,7 +88,8 @@ impl Groups {
             let status = tokio::select! {
                 () = &mut reading => child.wait().await,
                 status = child.wait() => {
-                    // Its last words come before the news of its end; but a child may hold the output open forever.
+                    // Report the last output before the end. A child may hold the pipe open forever, so wait only
+                    // briefly.
                     let _ = timeout(DRAIN, &mut reading).await;
                     status
                 }
@@ -102,7 +104,7 @@ impl Groups {
         id
     }
 
-    /// Ends a command in the background: TERM, a while, KILL. Says how it had ended, if it had.
+    /// Ends a background command: TERM, a grace period, KILL. Returns how it ended if it had ended before.
     pub async fn kill(&self, id: &str) -> Result<Option<Status>, NoSuchJob> {
         let leader = match self.jobs.kill(id)? {
             Ok(leader) => leader,
@@ -110,19 +112,19 @@ impl Groups {
         };
         let gone = wait_while(|| self.is_kept(leader));
         ending::end(|signal| self.signal(leader, signal), TERM_GRACE, gone).await;
-        // Dropping a group kills also those who have left it.
+        // Dropping a group also kills processes that left it.
         self.lock().retain(|kept| !kept.group.is_led_by(leader));
         Ok(None)
     }
 
-    /// The commands that still run.
+    /// The commands that are still running.
     pub fn running(&self) -> Vec<String> {
         self.forget_dead();
         let kept = self.lock();
         kept.iter().map(|kept| kept.command.clone()).collect()
     }
 
-    /// Ends everything: TERM, a moment, KILL.
+    /// Ends everything: TERM, a short grace period, KILL.
     pub async fn end(&self) {
         self.forget_dead();
         let signal = |signal| {
@@ -132,7 +134,7 @@ impl Groups {
         };
         let gone = wait_while(|| !self.running().is_empty());
         ending::end(signal, LAST_GRACE, gone).await;
-        // Dropping a group kills also those who have left it.
+        // Dropping a group also kills processes that left it.
         self.lock().clear();
     }
 
@@ -144,7 +146,7 @@ impl Groups {
         });
     }
 
-    /// A group that is gone must be forgotten: its number may come to mean somebody else's processes.
+    /// A group that has ended must be forgotten, because the system may give its number to another process.
     fn forget_dead(&self) {
         self.lock().retain_mut(|kept| {
             let alive = kept.group.is_alive() || kept.group.has_stragglers();

@@ -1,4 +1,4 @@
-//! A command that nobody was asked about: what it finds in its environment, and what the kernel lets it touch.
+//! The sandbox of a command that runs without asking: its environment, and what the kernel lets it access.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -13,8 +13,8 @@ use crate::process::sandbox::{self, Besides, Ground, Hold, Policy, Tried};
 use crate::protocol::Mode;
 use crate::tools::{Environment, ToolCx};
 
-/// The only variables that such a command gets of the program's own: what shows the environment shows nothing secret, and
-/// nothing in it steers a program elsewhere than was decided on.
+/// The only variables that a sandboxed command inherits. They contain no secrets, and none of them makes a program
+/// behave differently from what was classified.
 const PASSED: [&str; 18] = [
     "HOME",
     "USER",
@@ -37,22 +37,22 @@ const PASSED: [&str; 18] = [
 ];
 const LOCALE: &str = "LC_";
 
-/// Programs that read what the kernel tells of processes and mounts.
+/// Programs that read information about processes and mounts from the kernel.
 const SHOW_PROCESSES: [&str; 4] = ["ps", "pgrep", "df", "lscpu"];
 
-/// What makes a command write files of its own that nobody named: sorting, long here-documents, git. Others get no room
-/// for them, which is quicker.
+/// Commands that write temporary files of their own: sorting, long here-documents, git. Other commands get no
+/// temporary directory, because starting is quicker without one.
 const NEED_ROOM: [&str; 5] = ["sort", "tac", "git", "<<", "TMPDIR"];
 
-/// How a command is kept to what it was classified as.
+/// Keeps a command within what it was classified as.
 pub struct Held {
-    /// A directory that the command, and nobody else, may write to.
+    /// A directory that only this command may write to.
     room: Option<TempDir>,
-    /// `None` where nothing holds.
+    /// `None` where the system has no sandbox.
     policy: Option<Policy>,
 }
 
-/// How tightly a command is held that neither a person nor one of their rules allowed; `None` if they did.
+/// How strictly to sandbox a command that neither a person nor one of their rules allowed; `None` if they did.
 pub fn hold_for(grant: &Grant) -> Option<Hold> {
     match grant.cause() {
         Cause::Classifier => Some(Hold::Reading),
@@ -69,7 +69,7 @@ pub fn hold_for(grant: &Grant) -> Option<Hold> {
 }
 
 impl Held {
-    /// For a command that starts in `cwd`. Where its `cd` leads has to be written down, if that is of interest.
+    /// For a command that starts in `cwd`. `follow_cd` makes the shell write down where its `cd` leads.
     pub fn new(
         hold: Hold,
         command: &str,
@@ -116,7 +116,8 @@ impl Held {
         }
     }
 
-    /// Gives the command the little that it needs of the environment, and what makes git harmless.
+    /// Sets the few environment variables that the command needs, and those that keep git from running other
+    /// programs.
     pub fn dress(&self, process: &mut tokio::process::Command, env: &Environment) {
         let said = env.variables.more.iter();
         let said = said.map(|(name, value)| (name.into(), value.into()));
@@ -132,7 +133,7 @@ impl Held {
         }
     }
 
-    /// Starts the command so that it can do no more than it may.
+    /// Starts the command inside the sandbox.
     pub fn start<T: Send + 'static>(
         &self,
         start: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -143,14 +144,14 @@ impl Held {
         }
     }
 
-    /// What the kernel kept the command from, by what it printed.
+    /// What the sandbox blocked, judging by what the command printed.
     pub fn kept_from(&self, output: &str, cwd: &Path) -> Option<Tried> {
         sandbox::tried(output, self.policy.as_ref()?, cwd)
     }
 }
 
-/// Makes harmless what nobody was asked about in a command that a rule allows in part: it finds no programs of the
-/// workspace, and git starts nothing.
+/// For a command that a rule allows only in part: the rest runs without asking, so the command finds no programs of
+/// the workspace, and git starts nothing.
 pub fn make_harmless(process: &mut tokio::process::Command, env: &Environment) {
     let said = env.variables.more.iter();
     let said = said.map(|(name, value)| (name.into(), value.into()));
@@ -168,7 +169,7 @@ fn ground(env: &Environment) -> Ground {
     Ground::new(working.cloned().collect(), &path, &env.home)
 }
 
-/// What git reads of the repository that was looked at before the command was decided on. It may lie around the workspace.
+/// The files that git reads of the repository that was checked before the decision. They may be above the workspace.
 fn repository(command: &str, cwd: &Path, env: &Environment) -> Vec<PathBuf> {
     let known = command
         .contains("git")
@@ -180,7 +181,7 @@ fn repository(command: &str, cwd: &Path, env: &Environment) -> Vec<PathBuf> {
     let mut reads = repository.reads;
     let above = env.workspace.starts_with(&repository.toplevel);
     if above && env.workspace != repository.toplevel && reads_unknown_files(command) {
-        // Such a git has nothing to read up there but what says which files count.
+        // Above the workspace, git only reads ignore and attribute files.
         let directories = cwd.ancestors().skip(1);
         for directory in directories.take_while(|path| path.starts_with(&repository.toplevel)) {
             let files = [".gitignore", ".gitattributes"].map(|name| directory.join(name));
@@ -194,7 +195,7 @@ fn repository(command: &str, cwd: &Path, env: &Environment) -> Vec<PathBuf> {
     reads
 }
 
-/// Whether git may be told to read files that are not the repository's.
+/// Whether the command can make git read files outside the repository.
 fn reads_unknown_files(command: &str) -> bool {
     let script = reader::read(command).script;
     script.parts.iter().any(|part| {

@@ -1,7 +1,6 @@
-//! What an adversary tried, run as if the classifier had called it harmless: the kernel alone holds.
+//! Attacks, run as if the classifier had called them harmless, so that only the sandbox can stop them.
 //!
-//! Each attack is named after the finding that it comes from. None may change anything, run a program of the workspace,
-//! reach the network, or show what lies outside.
+//! None may change anything, run a program of the workspace, reach the network, or show what is outside.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -17,14 +16,15 @@ use crate::permissions::Grant;
 use crate::process::sandbox::{State, state};
 use crate::tools::files::scratch::Scratch;
 
-/// In everything that no command may show.
+/// Part of everything that no command may show.
 const SECRET: &str = "s3cr3t-canary";
-/// What every program of the workspace prints first. It is not in its text.
+/// The first thing that every program of the workspace prints. The program's text does not contain it, so showing the
+/// file is not mistaken for running it.
 const RAN: &str = "program-of-the-workspace-42";
 
 struct Range {
     scratch: Scratch,
-    /// Where nothing may be read or written.
+    /// Must not be read or written.
     outside: PathBuf,
     listener: TcpListener,
     /// A process with a secret in its environment.
@@ -97,11 +97,11 @@ impl Range {
         for key in ["filter.x.clean", "diff.x.textconv", "core.fsmonitor"] {
             git(&["config", key, &program]);
         }
-        // Changed, so that git looks at it.
+        // Changed, so that git runs its filters on it.
         self.scratch.put("file", "other\n");
     }
 
-    /// Everything that lies in the workspace and around it, with what can be changed about it.
+    /// Every file in and around the workspace, with content, mode and time.
     fn state(&self) -> BTreeMap<PathBuf, (u32, i64, Vec<u8>)> {
         let mut state = BTreeMap::new();
         let around = self.scratch.root.parent().expect("not the root");
@@ -117,7 +117,7 @@ impl Range {
                 let entries = std::fs::read_dir(&path).expect("a directory");
                 waiting.extend(entries.map(|entry| entry.expect("an entry").path()));
             }
-            // What a command printed is kept beside the workspace.
+            // The output of commands is stored next to the workspace.
             if !path.ends_with("results") && path != around {
                 state.insert(path, (data.mode(), data.mtime_nsec(), content));
             }
@@ -126,7 +126,7 @@ impl Range {
         state
     }
 
-    /// Runs an attack; returns all that came of it, in words.
+    /// Runs an attack and returns everything that it could see or say.
     async fn attack(&self, command: &str) -> String {
         let input = json!({"command": command, "timeout": 20_000});
         let grant = Grant::by_forced_classifier();
@@ -258,7 +258,7 @@ fn attacks(range: &Range) -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test]
-async fn attacks_that_the_classifier_let_pass_come_to_nothing() {
+async fn the_sandbox_stops_attacks_that_the_classifier_missed() {
     if nothing_holds() {
         return;
     }
@@ -274,7 +274,7 @@ async fn attacks_that_the_classifier_let_pass_come_to_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_command_was_kept_from_is_told() {
+async fn a_blocked_command_says_what_was_blocked() {
     if nothing_holds() {
         return;
     }
@@ -299,7 +299,7 @@ async fn what_a_command_was_kept_from_is_told() {
 }
 
 #[tokio::test]
-async fn everyday_commands_are_not_in_the_way_of_the_kernel() {
+async fn everyday_commands_work_in_the_sandbox() {
     let scratch = Scratch::new();
     scratch.put("a.txt", "one\ntwo\n");
     std::fs::create_dir(scratch.path("sub")).expect("mkdir");
@@ -330,11 +330,15 @@ async fn everyday_commands_are_not_in_the_way_of_the_kernel() {
     );
     let changes = output.await.expect("it runs").changes;
     let there = crate::tools::ContextChange::Cwd(scratch.path("sub"));
-    assert_eq!(changes, [there], "where it went is told from inside");
+    assert_eq!(
+        changes,
+        [there],
+        "a `cd` is reported from inside the sandbox"
+    );
 }
 
 #[tokio::test]
-async fn a_command_leaves_no_directory_behind_and_sees_nothing_secret() {
+async fn a_command_leaves_no_directory_behind_and_sees_no_secrets() {
     let scratch = Scratch::new();
     let input = json!({"command": "echo \"$TMPDIR\"; env | cut -d= -f1 | sort"});
     let output = scratch.run_with(&Bash, input, Grant::by_forced_classifier());
@@ -347,7 +351,7 @@ async fn a_command_leaves_no_directory_behind_and_sees_nothing_secret() {
 }
 
 #[tokio::test]
-async fn h2_git_searches_no_unknown_files_above_the_workspace() {
+async fn git_reads_no_unknown_files_above_the_workspace() {
     if nothing_holds() {
         return;
     }

@@ -1,4 +1,4 @@
-//! What is known of the commands in the background: what they print, whether they still run, how they ended.
+//! The state of background commands: their output, whether they are running, how they ended.
 
 use std::collections::VecDeque;
 use std::fs::OpenOptions;
@@ -18,12 +18,12 @@ use crate::process::child::{Ended, how_it_ended};
 use crate::protocol::{CallRef, Printed};
 use crate::tools::ToolError;
 
-/// More than this is not read at one look; what comes before it stays in the file.
+/// The most that one call to `BashOutput` reads; earlier output stays in the file.
 const MOST_NEWS: u64 = 1 << 20;
-/// Of those that are over, only so many are remembered.
+/// How many finished commands are remembered.
 const MOST_OVER: usize = 100;
 
-/// What a command in the background prints is told no more often than this.
+/// The shortest time between two reports of what a background command prints.
 const PACE: Duration = Duration::from_millis(200);
 
 /// All commands that were started in the background or moved there, in order.
@@ -37,13 +37,13 @@ pub struct Jobs {
 struct State {
     jobs: Vec<Job>,
     started: usize,
-    /// The calls whose commands have ended, which nobody was told yet.
+    /// Calls whose commands have ended, and whose end was not reported yet.
     ends: VecDeque<(CallRef, Status)>,
-    /// When what was printed may be told again.
+    /// When the next output may be reported.
     next: Option<Instant>,
 }
 
-/// What those who watch have to know of a command in the background.
+/// What changed about a background command.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Change {
     Printed(Printed),
@@ -52,12 +52,12 @@ pub enum Change {
 
 struct Job {
     id: String,
-    /// The call that it was, or would have been.
+    /// The call that started it.
     call: CallRef,
     command: String,
     leader: Option<Pid>,
     file: PathBuf,
-    /// How much of the file was looked at.
+    /// How much of the file was read.
     read: u64,
     status: Status,
     untold: Untold,
@@ -67,17 +67,17 @@ struct Job {
 pub enum Status {
     Running,
     Ended(Ended),
-    /// Somebody wanted it to end.
+    /// It was killed on request.
     Killed,
 }
 
-/// What is new since the last look.
+/// The output since the last look.
 #[derive(Debug, PartialEq, Eq)]
 pub struct News {
     pub status: Status,
     pub command: String,
     pub file: PathBuf,
-    /// Bytes that are in the file, but not in `output`.
+    /// Bytes that are in the file but not in `output`.
     pub skipped: u64,
     pub output: Vec<u8>,
 }
@@ -89,13 +89,13 @@ pub struct NoSuchJob {
     there: String,
 }
 
-/// There is no such command, for the model and for the person.
+/// The error for an unknown id, for the model and for the person.
 pub fn unknown(error: &NoSuchJob) -> ToolError {
     ToolError::new(error.to_string()).saying("no such background command")
 }
 
 impl Jobs {
-    /// The command of a call goes to the background, printing to `file`. Returns its id.
+    /// Adds the command of a call, which prints to `file`. Returns its id.
     pub fn add(&self, call: CallRef, command: &str, leader: Option<Pid>, file: &Path) -> String {
         let mut state = self.lock();
         state.started += 1;
@@ -125,14 +125,14 @@ impl Jobs {
         job.map(|job| job.command.clone())
     }
 
-    /// The command that a call has left running.
+    /// The command that a call left running.
     pub fn running(&self, call: CallRef) -> Option<String> {
         let state = self.lock();
         let runs = |job: &&Job| job.call == call && job.status == Status::Running;
         state.jobs.iter().find(runs).map(|job| job.id.clone())
     }
 
-    /// Waits for what happens next: a command prints something, or ends. Cancel-safe.
+    /// Waits until a command prints something or ends. Cancel-safe.
     pub async fn next_change(&self) -> (CallRef, Change) {
         loop {
             let now = Instant::now();
@@ -153,7 +153,7 @@ impl Jobs {
         }
     }
 
-    /// A command has printed something.
+    /// Notes that a command printed something.
     pub fn printed(&self, id: &str, bytes: &[u8]) {
         if let Some(job) = self.lock().jobs.iter_mut().find(|job| job.id == id) {
             job.untold.push(bytes);
@@ -161,7 +161,7 @@ impl Jobs {
         self.has_news.notify_one();
     }
 
-    /// What was printed so far is known already.
+    /// Notes that the model has seen these first bytes.
     pub fn skip(&self, id: &str, bytes: u64) {
         if let Some(job) = self.lock().jobs.iter_mut().find(|job| job.id == id) {
             job.read = bytes;
@@ -175,7 +175,8 @@ impl Jobs {
         self.has_news.notify_one();
     }
 
-    /// Marks a command that runs as killed; its leader, for whoever does the killing, or how it had ended before.
+    /// Marks a running command as killed. Returns its leader, to be signalled, or how it ended if it had ended
+    /// before.
     pub fn kill(&self, id: &str) -> Result<Result<Option<Pid>, Status>, NoSuchJob> {
         let mut state = self.lock();
         let job = state.job(id)?;
@@ -188,7 +189,7 @@ impl Jobs {
         Ok(Ok(leader))
     }
 
-    /// What is new since the last look. Blocks: not for an async thread.
+    /// The output since the last look. Blocks: not for an async thread.
     pub fn look(&self, id: &str) -> Result<News, NoSuchJob> {
         let mut state = self.lock();
         let job = state.job(id)?;
@@ -196,7 +197,7 @@ impl Jobs {
         if job.status == Status::Running
             && let Some(end) = memchr::memrchr(b'\n', &output)
         {
-            // Half a line is waited for, so that nobody takes it for a whole one.
+            // Hold back an incomplete last line, because it would look like a whole one.
             output.truncate(end + 1);
         }
         job.read += skipped + output.len() as u64;
@@ -215,12 +216,12 @@ impl Jobs {
 }
 
 impl State {
-    /// What there is to tell now, or when there will be something. What was printed comes before the news of an end.
+    /// What to report now, or when there will be something. Output comes before the end.
     fn change(&mut self, now: Instant) -> Result<(CallRef, Change), Option<Instant>> {
         let is_over = |job: &Job| job.status != Status::Running;
         let next = self.next.filter(|next| *next > now);
         let mut jobs = self.jobs.iter_mut();
-        // One that has ended does not wait for its last words to be told.
+        // The last output of a command that has ended is reported at once.
         let due = jobs.find(|job| !job.untold.is_empty() && (next.is_none() || is_over(job)));
         if let Some(job) = due {
             self.next = Some(now + PACE);
@@ -233,7 +234,7 @@ impl State {
         Err(next.filter(|_| waits))
     }
 
-    /// One that has ended before ended so.
+    /// Records how a command ended; the first end wins.
     fn end(&mut self, id: &str, status: Status) {
         let job = self.jobs.iter_mut().find(|job| job.id == id);
         if let Some(job) = job.filter(|job| job.status == Status::Running) {
@@ -247,9 +248,9 @@ impl State {
     fn job(&mut self, id: &str) -> Result<&mut Job, NoSuchJob> {
         let known: Vec<&str> = self.jobs.iter().map(|job| job.id.as_str()).collect();
         let there = if known.is_empty() {
-            "there is none".to_owned()
+            "none was started".to_owned()
         } else {
-            format!("there are {}", known.join(", "))
+            format!("known IDs: {}", known.join(", "))
         };
         let found = self.jobs.iter_mut().find(|job| job.id == id);
         found.ok_or_else(|| NoSuchJob {
@@ -270,7 +271,7 @@ impl Status {
 }
 
 fn news(path: &Path, from: u64) -> io::Result<(u64, Vec<u8>)> {
-    // The command itself may have put something else in its place.
+    // The command may have replaced the file.
     let mut file = open_regular(path, OpenOptions::new().read(true))?;
     let new = file.metadata()?.len().saturating_sub(from);
     let skipped = new.saturating_sub(MOST_NEWS);

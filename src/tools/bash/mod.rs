@@ -1,7 +1,7 @@
 //! Bash: one command in a shell of its own.
 //!
 //! [`shell`] starts and stops processes, [`capture`] keeps their output, [`groups`] remembers the process groups that
-//! outlive their call, so that none outlives the program.
+//! outlive their call, and ends them with the program.
 
 pub mod capture;
 pub mod groups;
@@ -41,7 +41,7 @@ use crate::protocol::{ForPerson, Image, Level, PreviewFields, ResultBlock, Touch
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Others are of no use without it.
+/// Tools for background commands are offered only together with it.
 pub const NAME: &str = "Bash";
 
 pub struct Bash;
@@ -178,7 +178,8 @@ fn start(command: &str, grant: &Grant, follow_cd: bool, cx: &ToolCx) -> io::Resu
     })
 }
 
-/// A command that failed over what the kernel kept it from may be run with a question; one that got along without says so.
+/// A command that failed because the sandbox blocked it may ask to run without the sandbox. One that succeeded anyway
+/// only says what was blocked.
 fn blocked(
     concluded: Result<ToolOutput, ToolError>,
     tried: &Tried,
@@ -265,7 +266,7 @@ pub fn conclude(
     }
 }
 
-/// What is said before the output of a command that failed: to the model, and to the person.
+/// The words before the output of a failed command: for the model, and for the person.
 fn why_it_failed(ended: &Ended) -> (String, ForPerson) {
     let because = |sentence: String| ForPerson {
         sentence: Some(sentence),
@@ -305,7 +306,7 @@ fn why_it_failed(ended: &Ended) -> (String, ForPerson) {
     }
 }
 
-/// Lets the command go on, and says where it can be found again, with what it has printed so far.
+/// Lets the command continue in the background, and says where to find it, with what it printed so far.
 fn leave_running(shell: Shell, mut capture: Capture, input: &Input, cx: &ToolCx) -> ToolOutput {
     let place = match capture.problem() {
         None => format!(
@@ -345,14 +346,14 @@ fn timeout(input: &Input) -> Duration {
     }
 }
 
-/// Whether a command could leave the shell in another directory. One that surely does not needs nothing to tell where it was.
+/// Whether a command could change the shell's directory. If not, the shell does not have to write it down.
 fn may_move(command: &str) -> bool {
     ["cd", "pushd", "popd", "source", "eval", ". "]
         .iter()
         .any(|word| command.contains(word))
 }
 
-/// What the shell's own codes mean; a model that knows does not have to guess.
+/// What the shell's own exit codes mean, so that the model does not have to guess.
 fn meaning(code: i32) -> &'static str {
     match code {
         126 => " (found, but not executable)",
@@ -361,8 +362,8 @@ fn meaning(code: i32) -> &'static str {
     }
 }
 
-/// A command that prints nothing but a data URL of an image shows an image: one that a provider takes, since a history with
-/// another one could not be sent any more.
+/// Output that is one data URL of an image becomes an image, if providers accept it: an image that they refuse would
+/// make every later request fail.
 fn image(output: &str) -> Option<Image> {
     let (media_type, data) = output
         .trim()

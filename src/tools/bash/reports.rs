@@ -1,4 +1,4 @@
-//! What a command prints, told to those who watch: the newest of it, at a bounded pace and size, whatever the command does.
+//! Reports the newest output of a running command, at a bounded pace and size.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use tokio::time::{Instant, sleep_until};
 use crate::protocol::Printed;
 use crate::tools::Progress;
 
-/// The pace of reports while somebody waits for the command.
+/// The shortest time between two reports.
 const PACE: Duration = Duration::from_millis(50);
 /// How much of the newest output a report shows.
 const REPORT: usize = 4 * 1024;
 
-/// What was printed and not told yet.
+/// Output that was not reported yet.
 #[derive(Debug, Default)]
 pub struct Untold {
     bytes: Vec<u8>,
-    /// Lines that have ended since the last report.
+    /// Lines completed since the last report.
     lines: usize,
 }
 
@@ -27,7 +27,7 @@ impl Untold {
             .extend_from_slice(&bytes[bytes.len().saturating_sub(REPORT)..]);
         let excess = self.bytes.len().saturating_sub(REPORT);
         if excess > 0 {
-            // What is left begins with a line of its own, and not in the middle of the last one that was told.
+            // Cut at the start of a line, so that the rest does not look like the end of the line reported last.
             self.bytes.drain(..excess);
             let line = memchr::memchr(b'\n', &self.bytes).unwrap_or(0);
             self.bytes.drain(..line);
@@ -38,7 +38,7 @@ impl Untold {
         self.bytes.is_empty()
     }
 
-    /// All of it, without keys.
+    /// Takes all of it, with secrets removed.
     pub fn take(&mut self) -> Printed {
         let untold = std::mem::take(self);
         let text = String::from_utf8_lossy(&untold.bytes).into_owned();
@@ -49,7 +49,7 @@ impl Untold {
     }
 }
 
-/// Tells it while the call is waited for.
+/// Reports output while the call is running.
 pub struct Reporter<'a> {
     progress: &'a Progress,
     untold: Untold,

@@ -1,4 +1,4 @@
-//! One shell process: its start in a session of its own, its output, and its end, with everything it started.
+//! One shell process: start, output, and end, together with everything that it started.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -25,16 +25,16 @@ use crate::process::output::{DRAIN, read_some};
 use crate::process::sandbox::Tried;
 use crate::tools::{Environment, ToolCx};
 
-/// How long a command has to end by itself once it was told to.
+/// How long a command has to end by itself after TERM.
 const TERM_GRACE: Duration = Duration::from_secs(2);
-/// As much as a pipe can hold.
+/// The capacity of a pipe.
 const PIPE: usize = 1 << 20;
-/// What the kernel takes for a path, with the line's end.
+/// The longest path that the kernel accepts, plus the line end.
 const LONGEST_PATH: u64 = 4096;
-/// Linux takes no single argument over 128 KiB; a longer command goes through a file.
+/// Linux accepts no single argument over 128 KiB, so a longer command goes through a file.
 const LONGEST_ARGUMENT: usize = 100_000;
 
-/// How much memory a command may use that runs without asking.
+/// The memory limit of a command that runs without asking.
 const MOST_MEMORY: u64 = 4 << 30;
 
 pub struct Shell {
@@ -44,21 +44,21 @@ pub struct Shell {
     output_open: bool,
     /// Where the shell writes its last working directory.
     directory: Option<TempPath>,
-    /// The command, where it was too long for an argument: the shell reads it as it goes.
+    /// The command, if it was too long for an argument. The shell reads it while running.
     script: Option<TempPath>,
     held: Option<Held>,
 }
 
-/// The parts of a shell that go on living when its command is left to run by itself.
+/// The parts of a shell that are kept when its command continues in the background.
 pub struct Parts {
     pub child: Box<dyn ChildWrapper>,
     pub group: Group,
     pub output: pipe::Receiver,
-    /// Files that the shell may still want.
+    /// Files that the shell may still need.
     pub leftovers: ([Option<TempPath>; 2], Option<Held>),
 }
 
-/// What the wait for a command came to.
+/// How waiting for a command ended.
 #[derive(Debug)]
 pub enum Ended {
     Process(child::Ended),
@@ -66,21 +66,21 @@ pub enum Ended {
     /// It printed more than anyone will read.
     Flooded,
     Cancelled,
-    /// It has not ended: it is to go on, and not to be waited for.
+    /// It is still running, and continues in the background.
     Backgrounded,
     Lost(io::Error),
 }
 
-/// What is to be started.
+/// What to start.
 pub struct Start<'s> {
     pub command: &'s str,
     pub cwd: &'s Path,
     pub env: &'s Environment,
-    /// Where its `cd` leads is of interest.
+    /// Report where its `cd` leads.
     pub follow_cd: bool,
-    /// Its sandbox, if it runs without asking.
+    /// The sandbox, if it runs without asking.
     pub held: Option<Held>,
-    /// A rule allows some of it, and the rest runs without asking.
+    /// A rule allows a part of the command, and the rest runs without asking.
     pub partly_unasked: bool,
     pub stdin: Stdio,
     /// Where its stderr goes, if not where its stdout goes.
@@ -110,7 +110,7 @@ impl Shell {
     /// Starts a command without a terminal; stdout, and stderr unless it goes elsewhere, are in one pipe.
     pub fn start(start: Start<'_>) -> io::Result<Self> {
         let Start { cwd, held, .. } = start;
-        // Without room for it the command still runs, and its `cd` is forgotten.
+        // If the file cannot be created, the command still runs, and its `cd` is not followed.
         let directory = start.follow_cd.then(|| file_for(held.as_ref()).ok());
         let directory = directory.flatten().map(NamedTempFile::into_temp_path);
         let text = with_trap(start.command, directory.as_deref());
@@ -121,7 +121,7 @@ impl Shell {
             None => (bash.into(), Vec::new()),
         };
         let mut process = tokio::process::Command::new(program);
-        // Its messages begin with its name.
+        // The shell's error messages begin with this name.
         process.arg0("bash").args(first);
         let script = if text.len() > LONGEST_ARGUMENT {
             let file = file_for(held.as_ref())?;
@@ -172,12 +172,12 @@ impl Shell {
         })
     }
 
-    /// What the kernel kept the command from, by what it printed.
+    /// What the sandbox blocked, judging by what the command printed.
     pub fn kept_from(&self, output: &str, cwd: &Path) -> Option<Tried> {
         self.held.as_ref()?.kept_from(output, cwd)
     }
 
-    /// Waits for the command's end, whatever brings it, and collects its output.
+    /// Waits until the command ends, times out or is stopped, and collects its output.
     pub async fn run(&mut self, capture: &mut Capture, limit: Duration, cx: &ToolCx) -> Ended {
         let deadline = Instant::now() + limit;
         let mut reporter = Reporter::new(&cx.progress);
@@ -187,9 +187,9 @@ impl Shell {
                 () = cx.cancel.cancelled() => break Ended::Cancelled,
                 () = cx.background.cancelled() => break Ended::Backgrounded,
                 () = sleep_until(deadline) => break Ended::TimedOut(limit),
-                // Before the output, which may never pause.
+                // Before the output, because the output may never pause.
                 () = reporter.due() => reporter.flush(),
-                // Before the output, too: what a command leaves behind may keep printing forever.
+                // Also before the output: processes that the command left behind may print forever.
                 status = self.child.wait() => break self.after_exit(status, capture, &mut reporter).await,
                 read = read_some(&self.output), if self.output_open => {
                     self.take(read, capture, &mut reporter);
@@ -209,7 +209,7 @@ impl Shell {
         ended
     }
 
-    /// Reads on until the pipe ends, or, when the shell's children hold it open, for a moment.
+    /// Reads until the pipe closes, or for a moment if the shell's children hold it open.
     async fn after_exit(
         &mut self,
         status: io::Result<ExitStatus>,
@@ -218,7 +218,7 @@ impl Shell {
     ) -> Ended {
         let until = Instant::now() + DRAIN;
         let mut late = 0;
-        // What is in the pipe already is read even when it is late; it cannot be more than a pipe holds.
+        // Read what is already in the pipe even if the time is up. It cannot be more than a pipe holds.
         while self.output_open && late <= PIPE && !capture.is_flooded() {
             tokio::select! {
                 biased;
@@ -253,7 +253,7 @@ impl Shell {
         }
     }
 
-    /// TERM to the whole group, KILL to what is left of it after a while, and the last output.
+    /// Sends TERM to the whole group, and KILL to what is left of it after the grace period. Reads the last output.
     pub async fn stop(&mut self, capture: &mut Capture) {
         let Self {
             child,
@@ -279,10 +279,10 @@ impl Shell {
         group.take().end();
     }
 
-    /// What the shell left running goes to `groups`, which ends it with the program; says so in words for the model.
+    /// Hands what the shell left running to `groups`, which ends it with the program. Returns a notice for the model.
     pub fn hand_over(&mut self, groups: &Groups, command: &str) -> Option<String> {
         let mut group = self.group.take();
-        // Who left the group is only looked for when somebody still holds the output open.
+        // Look for processes that left the group only if something still holds the output open.
         let survives = group.is_alive() || (self.output_open && group.has_stragglers());
         if !survives {
             group.disarm();
@@ -296,9 +296,9 @@ impl Shell {
         ))
     }
 
-    /// Where the shell was when it ended, if it got somewhere else and the place exists.
+    /// The directory in which the shell ended, if it differs from the first one and exists.
     pub fn directory_afterwards(&self) -> Option<PathBuf> {
-        // The command knows where the file is, and may have written there, too.
+        // The command knows the path of the file, and may have written to it.
         let written = read_regular(self.directory.as_ref()?, LONGEST_PATH).ok()?;
         let path = PathBuf::from(OsStr::from_bytes(written.strip_suffix(b"\n")?));
         path.is_dir().then_some(path)
@@ -321,7 +321,7 @@ impl Shell {
     }
 }
 
-/// Nobody was asked whether a command may take all memory there is.
+/// A command that runs without asking must not take all memory.
 #[cfg(target_os = "linux")]
 fn bound_memory(leader: Option<Pid>) {
     use rustix::process::{Resource, Rlimit, prlimit};
@@ -330,7 +330,7 @@ fn bound_memory(leader: Option<Pid>) {
         maximum: Some(MOST_MEMORY),
     };
     if leader.is_some() {
-        // One that has ended already needs no bound.
+        // A command that has ended needs no limit.
         let _ = prlimit(leader, Resource::Data, limit);
     }
 }
@@ -346,15 +346,15 @@ fn file_for(held: Option<&Held>) -> io::Result<NamedTempFile> {
     }
 }
 
-/// Makes the shell write its last working directory, also when the command calls `exit`.
+/// Makes the shell write its last working directory, even if the command calls `exit`.
 fn with_trap(command: &str, directory: Option<&Path>) -> String {
     let Some(directory) = directory else {
         return command.to_owned();
     };
     let file = quoted(&directory.display().to_string());
-    // A command may have removed the directory it is in; that is no news of its own.
+    // If the command removed its own directory, `pwd` fails, and its error message would only confuse.
     let trap = quoted(&format!("pwd -P 2>/dev/null >|{file}"));
-    // On the command's own line, so that line numbers in the shell's messages stay right.
+    // On the command's first line, so that line numbers in the shell's messages stay right.
     format!("trap {trap} EXIT; {command}")
 }
 

@@ -1,4 +1,4 @@
-//! Exit statuses that are an answer, not a failure.
+//! Exit statuses that are an answer and not a failure.
 
 /// Commands whose status 1 says "no": nothing found, files differ, condition false.
 const ANSWERS: [&str; 8] = ["grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "["];
@@ -7,8 +7,8 @@ const GIT_ANSWERS: [&str; 2] = ["diff", "grep"];
 /// Options of git that take the next word as their value.
 const GIT_VALUES: [&str; 2] = ["-C", "-c"];
 
-/// Whether status 1 of this command is an answer. Only where the status surely is that of one such command: a `cd` that
-/// led nowhere fails with the same status, so the shell must have `moved` if it was to.
+/// Whether status 1 of this command is an answer. Only if the status certainly comes from one of these commands: a
+/// failed `cd` has the same status, so after a `cd` the shell must have `moved`.
 pub fn one_is_an_answer(command: &str, moved: bool) -> bool {
     if !moved && command.trim_start().starts_with("cd ") {
         return false;
@@ -38,7 +38,7 @@ mod tests {
     use super::one_is_an_answer;
 
     #[test]
-    fn a_search_that_finds_nothing_has_answered() {
+    fn status_one_of_a_search_or_comparison_is_an_answer() {
         for command in [
             "grep -q x file",
             "rg TODO",
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_command_has_not() {
+    fn status_one_of_other_commands_is_a_failure() {
         for command in [
             "false",
             "make",
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_not_there_is_no_answer() {
+    fn a_failed_cd_is_not_an_answer() {
         assert!(!one_is_an_answer("cd missing && grep x y", false));
     }
 }

@@ -20,13 +20,13 @@ async fn run_in(scratch: &Scratch, command: &str) -> Result<ToolOutput, ToolErro
     scratch.run(&Bash, json!({"command": command})).await
 }
 
-/// What a command that succeeds prints.
+/// The output of a command that succeeds.
 async fn printed(command: &str) -> String {
     let output = run_in(&Scratch::new(), command).await;
     text(&output.expect("it succeeds"))
 }
 
-/// What is said about a command that fails.
+/// The error of a command that fails.
 async fn failure(command: &str) -> String {
     let error = run_in(&Scratch::new(), command).await;
     let error = error.expect_err("it fails");
@@ -34,16 +34,19 @@ async fn failure(command: &str) -> String {
     error.message
 }
 
-/// Where the next command would start, if that is another place.
+/// The context changes of a command that changes the directory.
 async fn moved(scratch: &Scratch, command: &str) -> Vec<ContextChange> {
     run_in(scratch, command).await.expect("it succeeds").changes
 }
 
-/// Turns the runtime until something has come true.
+/// Runs the runtime until the condition is true.
 async fn until(condition: impl Fn() -> bool) {
     let since = Instant::now();
     while !condition() {
-        assert!(since.elapsed() < Duration::from_secs(20), "it never was");
+        assert!(
+            since.elapsed() < Duration::from_secs(20),
+            "the condition never became true"
+        );
         tokio::task::yield_now().await;
     }
 }
@@ -53,13 +56,13 @@ fn is_gone(group: Pid) -> bool {
 }
 
 #[tokio::test]
-async fn stdout_and_stderr_come_in_their_order() {
+async fn stdout_and_stderr_keep_their_order() {
     let printed = printed("echo one; echo two >&2; echo three").await;
     assert_eq!(printed, "one\ntwo\nthree");
 }
 
 #[tokio::test]
-async fn settings_add_variables_and_do_not_take_back_what_makes_git_harmless() {
+async fn settings_add_variables_and_cannot_override_those_that_make_git_harmless() {
     let more = [
         ("GIT_OPTIONAL_LOCKS", "1"),
         ("GIT_DIR", "/x"),
@@ -76,7 +79,7 @@ async fn settings_add_variables_and_do_not_take_back_what_makes_git_harmless() {
 }
 
 #[tokio::test]
-async fn b2_only_what_somebody_was_asked_about_finds_programs_of_the_workspace() {
+async fn only_a_command_that_was_approved_finds_programs_of_the_workspace() {
     let path = "./bin:.::/usr/bin:/bin";
     let scratch = with_variables(&[("PATH", path)]);
     let bin = scratch.root.join("bin");
@@ -146,7 +149,7 @@ async fn a_signal_is_named() {
 }
 
 #[tokio::test]
-async fn an_exit_status_that_is_an_answer_is_no_error() {
+async fn an_exit_status_that_is_an_answer_is_not_an_error() {
     let scratch = Scratch::new();
     scratch.put("f", "abc\n");
     let output = run_in(&scratch, "grep x f").await.expect("an answer");
@@ -162,7 +165,7 @@ async fn an_exit_status_that_is_an_answer_is_no_error() {
 }
 
 #[test]
-fn timeouts_are_kept_in_their_bounds() {
+fn timeouts_are_limited() {
     let of = |millis: Option<f64>| {
         timeout(&Input {
             command: String::new(),
@@ -196,7 +199,7 @@ async fn a_command_past_its_timeout_is_stopped_with_what_it_printed() {
 }
 
 #[tokio::test]
-async fn a_command_that_is_no_command_is_refused() {
+async fn an_empty_command_is_refused() {
     let scratch = Scratch::new();
     let refusal = async |command: &str| {
         let error = run_in(&scratch, command).await.expect_err("refused");
@@ -211,13 +214,13 @@ async fn a_command_that_is_no_command_is_refused() {
 }
 
 #[tokio::test]
-async fn escape_sequences_are_taken_out() {
+async fn escape_sequences_are_removed() {
     let command = r"printf '\033[1;31mred\033[0m \033]0;title\007plain\033[2K'";
     assert_eq!(printed(command).await, "red plain");
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_are_replaced() {
+async fn bytes_that_are_not_text_are_replaced() {
     assert_eq!(printed(r"printf 'a\377b'").await, "a\u{fffd}b");
 }
 
@@ -244,7 +247,7 @@ async fn output_that_fits_is_whole_and_makes_no_file() {
 
 #[tokio::test]
 async fn longer_output_is_cut_to_head_and_tail_and_whole_in_a_file() {
-    // Within what is kept in memory, a little over its head, and far beyond it.
+    // Within what is kept in memory, a little over the head, and far beyond it.
     for last in [20_000, 24_000, 30_000, 300_000] {
         let (output, file) = counted(last).await;
         assert_eq!(file, numbers(last), "{last}");
@@ -260,7 +263,7 @@ async fn longer_output_is_cut_to_head_and_tail_and_whole_in_a_file() {
 }
 
 #[tokio::test]
-async fn an_image_is_an_image_however_large() {
+async fn an_image_may_be_larger_than_the_limit_of_text() {
     for size in [20, 40_000, 150_000, 1_000_000] {
         let scratch = Scratch::new();
         scratch.put("picture.png", png_of(size));
@@ -301,7 +304,7 @@ async fn what_only_looks_like_an_image_is_text() {
 }
 
 #[tokio::test]
-async fn a_command_longer_than_an_argument_may_be_works() {
+async fn a_command_longer_than_the_argument_limit_works() {
     let long = "x".repeat(300_000);
     let scratch = Scratch::new();
     let command = format!("word={long}\nmkdir sub\ncd sub; echo ${{#word}}");
@@ -330,7 +333,11 @@ async fn the_directory_carries_over_whatever_its_name_is() {
         assert_eq!(changes, [ContextChange::Cwd(there.clone())]);
         scratch.cx.cwd.clone_from(&there);
         let changes = moved(&scratch, "echo > here").await;
-        assert_eq!(changes, [], "who does not move needs no word about it");
+        assert_eq!(
+            changes,
+            [],
+            "no change is reported if the directory stays the same"
+        );
         assert!(there.join("here").exists());
     }
 }
@@ -342,14 +349,14 @@ async fn a_directory_whose_name_is_no_text_carries_over() {
     let name = std::ffi::OsString::from_vec(b"a\xffb".to_vec());
     let there = scratch.root.join(PathBuf::from(name));
     if std::fs::create_dir(&there).is_err() {
-        return; // A file system that knows only text.
+        return; // This file system accepts only names that are text.
     }
     let changes = moved(&scratch, "cd a*; true").await;
     assert_eq!(changes, [ContextChange::Cwd(there)]);
 }
 
 #[tokio::test]
-async fn leaving_the_shell_early_keeps_the_directory() {
+async fn exiting_the_shell_early_keeps_the_directory() {
     let scratch = Scratch::new();
     let sub = [ContextChange::Cwd(scratch.path("sub"))];
     for command in [
@@ -371,7 +378,7 @@ async fn a_trap_of_the_command_works_and_its_directory_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_command_that_removes_its_directory_says_no_more_than_it_says() {
+async fn a_command_that_removes_its_directory_has_only_its_own_output() {
     let mut scratch = Scratch::new();
     scratch.cx.cwd = scratch.path("sub");
     std::fs::create_dir(&scratch.cx.cwd).expect("mkdir");
@@ -382,7 +389,7 @@ async fn a_command_that_removes_its_directory_says_no_more_than_it_says() {
 }
 
 #[tokio::test]
-async fn how_a_command_ended_and_what_it_printed_are_told_apart_from_what_the_model_reads() {
+async fn the_person_sees_exit_status_and_output_without_the_text_for_the_model() {
     let scratch = Scratch::new();
     let failed = run_in(&scratch, "echo no; exit 3").await.expect_err("3");
     assert_eq!(failed.message, "Exit code 3\nno");
@@ -459,7 +466,7 @@ async fn progress_is_paced_and_bounded_whatever_is_printed() {
 }
 
 #[tokio::test]
-async fn what_a_command_leaves_running_is_told_and_ends_with_the_program() {
+async fn processes_that_a_command_leaves_running_are_reported_and_end_with_the_program() {
     let scratch = Scratch::new();
     let command = "echo $$; sleep 1000 & true";
     let output = text(&run_in(&scratch, command).await.expect("it succeeds"));
@@ -482,7 +489,7 @@ async fn in_background(scratch: &Scratch, command: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_command_in_the_background_writes_to_its_file_and_is_forgotten_when_it_is_over() {
+async fn a_background_command_writes_to_its_file_and_is_forgotten_when_it_ends() {
     let scratch = Scratch::new();
     let file = scratch.cx.env.results_dir.join("call-1.1.txt");
     let said = in_background(&scratch, "echo done").await;
@@ -500,7 +507,7 @@ async fn a_command_in_the_background_writes_to_its_file_and_is_forgotten_when_it
 }
 
 #[tokio::test]
-async fn a_command_in_the_background_may_be_longer_than_an_argument() {
+async fn a_background_command_may_be_longer_than_the_argument_limit() {
     let scratch = Scratch::new();
     let file = scratch.cx.env.results_dir.join("call-1.1.txt");
     let long = "x".repeat(300_000);
@@ -509,7 +516,7 @@ async fn a_command_in_the_background_may_be_longer_than_an_argument() {
 }
 
 #[test]
-fn only_reading_commands_in_the_foreground_are_safe() {
+fn only_read_only_foreground_commands_are_concurrency_safe() {
     let is_safe = |input: Value| {
         let input: Input = serde_json::from_value(input).expect("an input");
         Bash.is_concurrency_safe(&input)

@@ -49,7 +49,7 @@ async fn edits_follow_each_other_without_reading_again() {
 }
 
 #[tokio::test]
-async fn all_occurrences_are_replaced_on_demand() {
+async fn replace_all_replaces_every_occurrence() {
     let scratch = Scratch::new();
     scratch.put("a", "x y x\nx\n");
     scratch.read("a").await.expect("readable");
@@ -72,7 +72,7 @@ async fn all_occurrences_are_replaced_on_demand() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_not_read_or_is_gone_or_changed_is_refused() {
+async fn a_file_that_is_unread_or_missing_or_changed_is_refused() {
     let scratch = Scratch::new();
     let path = scratch.put("a", "one\n");
     let error = scratch.edit("a", "one", "1").await.expect_err("not read");
@@ -125,7 +125,7 @@ async fn a_partial_read_allows_edits_of_what_it_showed() {
 }
 
 #[tokio::test]
-async fn a_change_in_lines_that_were_not_shown_is_seen_by_the_time_of_the_file() {
+async fn a_change_in_lines_that_were_not_shown_is_detected_by_the_modification_time() {
     let scratch = Scratch::new();
     scratch.put("a", "one\ntwo\n");
     scratch
@@ -139,7 +139,7 @@ async fn a_change_in_lines_that_were_not_shown_is_seen_by_the_time_of_the_file()
 }
 
 #[tokio::test]
-async fn reading_again_is_always_a_way_out() {
+async fn reading_again_always_makes_the_edit_possible() {
     let scratch = Scratch::new();
     let path = scratch.put("a", "one\ntwo\nthree\n");
     scratch
@@ -206,7 +206,7 @@ async fn a_near_miss_is_shown_with_its_whitespace() {
 }
 
 #[tokio::test]
-async fn the_files_quotes_are_kept_and_that_is_said() {
+async fn the_quotes_of_the_file_are_kept_and_the_result_says_so() {
     let scratch = Scratch::new();
     scratch.put("a", "it’s “fine”\n");
     scratch.read("a").await.expect("readable");
@@ -222,7 +222,7 @@ async fn the_files_quotes_are_kept_and_that_is_said() {
 }
 
 #[tokio::test]
-async fn what_could_not_be_written_back_is_refused() {
+async fn text_that_could_not_be_written_back_is_refused() {
     let scratch = Scratch::new();
     scratch.put("latin", b"caf\xe9\nline\n");
     scratch.read("latin").await.expect("readable");
@@ -251,7 +251,7 @@ async fn what_could_not_be_written_back_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_only_named_like_a_notebook_is_edited_as_the_text_it_was_shown_as() {
+async fn a_text_file_with_the_name_of_a_notebook_is_edited_as_text() {
     let scratch = Scratch::new();
     scratch.put("broken.ipynb", "{\n  \"cells\": [\n");
     scratch.read("broken.ipynb").await.expect("readable");
@@ -294,7 +294,7 @@ async fn edits_in_the_same_tick_do_not_lose_each_other() {
         scratch.call(&Edit, input)
     });
     for result in futures_util::future::join_all(edits).await {
-        result.expect("each is made on the result of the one before");
+        result.expect("each edit starts from the result of the previous one");
     }
     assert_eq!(scratch.bytes("a"), lines("done").as_bytes());
     assert_eq!(scratch.names(), ["a"]);
@@ -343,7 +343,7 @@ proptest! {
     }
 }
 
-/// Calls Edit so that the file holds `after` in the end.
+/// Calls Edit such that the file contains `after` in the end.
 async fn in_part(
     scratch: &Scratch,
     input: serde_json::Value,
@@ -386,7 +386,7 @@ async fn a_part_of_an_edit_is_made_in_a_file_that_was_read_in_part() {
 }
 
 #[tokio::test]
-async fn an_edit_of_which_nothing_is_allowed_writes_nothing() {
+async fn an_edit_with_no_accepted_part_writes_nothing() {
     let scratch = Scratch::new();
     scratch.put("a", "one\n");
     scratch.read("a").await.expect("readable");

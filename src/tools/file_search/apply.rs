@@ -1,7 +1,7 @@
 //! Writes what was planned: all files, or none.
 //!
-//! Every file is opened and checked before the first one is written. What fails after that, and what is cancelled, takes the
-//! files back that were written already.
+//! Every file is opened and checked before the first one is written. If a later step fails or the call is cancelled,
+//! the files that were already written are restored.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use crate::tools::files::part::{left_out, splices};
 use crate::tools::files::saved::{NOTHING_ALLOWED, Saved};
 use crate::tools::{ToolCx, ToolOutput};
 
-/// More is not told of what the person left out.
+/// For how many files the model is told what the person left out.
 const MOST_LEFT_OUT: usize = 10;
 
 /// Writes everything.
@@ -27,7 +27,9 @@ pub fn whole(plan: &Plan, cx: &ToolCx) -> Result<ToolOutput, FileError> {
         let text = match plan.count() {
             0 => report::applied(plan, &[])
                 .replace("Replaced 0 matches in 0 files:", "No matches found"),
-            count => format!("All {count} matches are replaced by themselves: nothing was written"),
+            count => format!(
+                "The replacement equals the text at all {count} matches: nothing was written"
+            ),
         };
         return Ok(ToolOutput::text(text));
     }
@@ -40,7 +42,7 @@ pub fn whole(plan: &Plan, cx: &ToolCx) -> Result<ToolOutput, FileError> {
     Ok(output(report::applied(plan, &names), saved))
 }
 
-/// Writes what the person allowed of it.
+/// Writes the part that the person allowed.
 pub fn part(plan: &Plan, allowed: Vec<PartOfFile>, cx: &ToolCx) -> Result<ToolOutput, FileError> {
     let workspace = &cx.env.workspace;
     let mut allowed: HashMap<String, String> = allowed
@@ -99,13 +101,14 @@ fn output(text: String, saved: Vec<Saved>) -> ToolOutput {
     }
 }
 
-/// Writes the files with their changes, or, where anything goes wrong, none of them.
+/// Writes the files with their changes, or none of them if anything fails.
 fn save(orders: Vec<(&Planned, Vec<Splice>)>, cx: &ToolCx) -> Result<Vec<Saved>, FileError> {
     let total = orders.len();
     let mut documents = Vec::with_capacity(total);
-    // The search has seen to it that they are where the call was allowed to look.
+    // The search has already checked that they are where the call may look.
     let found_below = Places::default();
-    // In the order of their paths: whoever else locks several files does it in the same order.
+    // In the order of their paths: everyone who locks several files uses this order, so that two calls cannot
+    // deadlock.
     for (file, changes) in orders {
         let mut document = Document::open(&file.real, Need::Exactly(file.hash), cx, &found_below)?;
         document.splice_unseen(&changes);
@@ -131,7 +134,7 @@ fn save(orders: Vec<(&Planned, Vec<Splice>)>, cx: &ToolCx) -> Result<Vec<Saved>,
     Ok(saved)
 }
 
-/// Gives the files back what they held, and says what went wrong.
+/// Restores the old contents, and says what went wrong.
 fn take_back(saved: &[Saved], error: FileError, cx: &ToolCx) -> FileError {
     let stuck: Vec<String> = saved
         .iter()

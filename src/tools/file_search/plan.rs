@@ -1,4 +1,5 @@
-//! What a call finds, and what it would make of it: every file with its matches, before and after. Writes nothing.
+//! Which matches a call finds and what it would change: every file with its matches, before and after. Writes
+//! nothing.
 
 use std::io::Read;
 use std::ops::Range;
@@ -22,12 +23,12 @@ use crate::tools::grep::{self, Files, OutputMode};
 use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::{self, Stop, Unread, names};
 
-/// A file of which more is to be changed is left to other tools, as Edit leaves it.
+/// A larger file is not changed, as with Edit.
 const LARGEST: u64 = document::MAX_SIZE;
-/// All that files hold that would be changed, before and after, is in memory at once.
+/// The files to change are all in memory at once, before and after.
 const MOST_BYTES: usize = 256 << 20;
 
-/// A call that can be carried out.
+/// A valid call.
 pub struct Query {
     files: Files,
     matcher: RegexMatcher,
@@ -36,15 +37,15 @@ pub struct Query {
     cwd: PathBuf,
 }
 
-/// What a call finds.
+/// The result of the search.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// By path.
+    /// Sorted by path.
     pub files: Vec<Planned>,
-    /// Files with matches that may not be changed.
+    /// Files with matches that must not be changed.
     pub kept: Vec<PathBuf>,
     pub stopped: bool,
-    /// There are more files with matches than were looked at.
+    /// There are more files with matches than were searched.
     pub more: bool,
     pub unread: Unread,
     pub cwd: PathBuf,
@@ -60,7 +61,7 @@ pub struct Planned {
     pub hash: ContentHash,
     pub before: String,
     pub matches: Vec<Range<usize>>,
-    /// One for each match, if they are to be replaced.
+    /// One for each match, if there is a replacement.
     pub splices: Vec<Splice>,
 }
 
@@ -105,7 +106,7 @@ impl Query {
         })
     }
 
-    /// Blocks until it is done or stopped.
+    /// Blocks until it is done or cancelled.
     pub fn run(
         &self,
         off_limits: &OffLimits,
@@ -170,13 +171,11 @@ impl Query {
         Ok(plan)
     }
 
-    /// Looks at one file closely.
+    /// Searches one file in full.
     fn look(&self, path: &Path, start: &Path, off_limits: &OffLimits) -> std::io::Result<Looked> {
         let real = std::fs::canonicalize(path)?;
         if !real.starts_with(start) {
-            return Err(std::io::Error::other(
-                "it has become a link that leads elsewhere",
-            ));
+            return Err(std::io::Error::other("it is now a link to another place"));
         }
         if self.writes && off_limits.cover_writing(&real) {
             return Ok(Looked::Kept);
@@ -185,12 +184,12 @@ impl Query {
         let file = Place::of(&real)?.open()?;
         (&file).take(LARGEST + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > LARGEST {
-            return Err(std::io::Error::other("it is too large to be changed"));
+            return Err(std::io::Error::other("it is too large to change"));
         }
         let hash = ContentHash::of(&bytes);
         let before = match Text::decode(&bytes) {
             Ok(text) => text.content,
-            // What cannot be written back unchanged is not changed.
+            // Text that cannot be written back unchanged is not changed.
             Err(_) if self.replacement.is_some() => {
                 return Err(std::io::Error::other("it is not text in UTF-8 or UTF-16"));
             }
@@ -210,11 +209,11 @@ impl Query {
         }))
     }
 
-    /// All places of a text, and what is to stand there instead.
+    /// All matches in a text, and their replacements.
     fn matches(&self, text: &str) -> (Vec<Range<usize>>, Vec<Splice>) {
         let (mut matches, mut splices) = (Vec::new(), Vec::new());
         let Some(replacement) = &self.replacement else {
-            // The regex matcher has no errors.
+            // The regex matcher never fails.
             let _ = self.matcher.find_iter(text.as_bytes(), |found| {
                 matches.push(found.start()..found.end());
                 true
@@ -247,7 +246,7 @@ impl Query {
 
 enum Looked {
     Found(Planned),
-    /// It may not be changed.
+    /// It must not be changed.
     Kept,
     Nothing,
 }
@@ -258,7 +257,7 @@ impl Planned {
         2 * self.before.len() + added
     }
 
-    /// Whether replacing changes anything: a match may be replaced by itself.
+    /// Whether the replacement changes anything: it may equal the match.
     pub fn changes(&self) -> bool {
         let mut splices = self.splices.iter();
         splices.any(|splice| self.before[splice.range.clone()] != splice.with)
@@ -268,14 +267,14 @@ impl Planned {
         apply(&self.before, &self.splices).0
     }
 
-    /// As the screen and the model know it.
+    /// The name for the screen and the model.
     pub fn name(&self, base: &Path) -> String {
         shown_from(&self.path, base)
     }
 }
 
 impl Plan {
-    /// What the files with changes held.
+    /// The contents of the files that change.
     pub fn seen(&self) -> super::Seen {
         let files = self.files.iter().filter(|file| file.changes());
         files.map(|file| (file.real.clone(), file.hash)).collect()
@@ -297,7 +296,7 @@ impl Plan {
     }
 }
 
-/// Groups that the pattern does not have would be replaced by nothing, which nobody means.
+/// A group that the pattern does not have would be replaced by nothing, which is always a mistake.
 fn check_groups(replacement: &str, matcher: &RegexMatcher) -> Result<(), ToolError> {
     for name in groups(replacement) {
         let known = match name.parse::<usize>() {

@@ -1,4 +1,4 @@
-//! What the model is told about a search, and about what was changed. Pure.
+//! The texts for the model about a search and about what was changed. Pure.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -11,10 +11,10 @@ use crate::tools::tree::names;
 
 /// Further matches are only counted.
 const MOST_MATCHES: usize = 500;
-/// A longer line is cut.
+/// Longer lines are cut.
 const LONGEST_LINE: usize = 500;
 
-/// The matches, each with its line, and with what would become of it.
+/// The matches, each with its line, and with the line after the change.
 pub fn matches(plan: &Plan, input: &Input) -> String {
     let total = plan.count();
     if total == 0 {
@@ -66,7 +66,7 @@ fn counted(matches: usize, files: usize) -> String {
     )
 }
 
-/// What has to be known about a search beside what it found.
+/// Adds what the model has to know about the search besides its matches.
 fn push_remarks(text: &mut String, plan: &Plan) {
     if !plan.kept.is_empty() {
         let kept = plan.kept.iter().take(5).map(|path| names::show(path));
@@ -119,7 +119,7 @@ fn push_file(text: &mut String, file: &Planned, plan: &Plan, left: &mut usize) {
     }
 }
 
-/// The whole lines that a match stands in, without the last line end.
+/// The whole lines of a match, without the last line end.
 fn lines_around(text: &str, found: &Range<usize>) -> Range<usize> {
     let start = text[..found.start].rfind('\n').map_or(0, |at| at + 1);
     // A match that ends with a line end does not reach into the next line.

@@ -52,7 +52,7 @@ async fn without_a_replacement_matches_are_shown_with_their_lines() {
 }
 
 #[tokio::test]
-async fn a_preview_shows_the_line_after_and_how_to_apply_and_writes_nothing() {
+async fn a_preview_shows_the_changed_lines_and_how_to_apply_them_and_writes_nothing() {
     let scratch = project();
     let input = json!({"pattern": r"(\w+) (?<second>foo)", "replace_with": "${second}-$1 $$", "file_glob": "*.txt"});
     assert_eq!(
@@ -87,11 +87,11 @@ async fn all_files_are_changed_as_one_and_keep_their_line_ends() {
         .collect();
     assert_eq!(names, ["a.txt", "src/b.rs"]);
     assert!(matches!(output.shown, Shown::Changes(_)));
-    assert_eq!(scratch.announced().len(), 2, "each can be taken back");
+    assert_eq!(scratch.announced().len(), 2, "each can be undone");
 }
 
 #[tokio::test]
-async fn globs_say_which_files_are_searched_and_which_are_not() {
+async fn globs_include_and_exclude_files() {
     let scratch = project();
     let only = said(&scratch, json!({"pattern": "foo", "file_glob": "*.rs"})).await;
     assert!(only.starts_with("Found 2 matches in 1 file"), "{only}");
@@ -115,7 +115,7 @@ async fn a_pattern_matches_across_lines_only_when_asked_to() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_refused_before_anything_is_searched() {
+async fn invalid_input_is_refused_before_the_search() {
     let scratch = project();
     for (input, reason) in [
         (
@@ -129,7 +129,7 @@ async fn what_cannot_be_meant_is_refused_before_anything_is_searched() {
         ),
         (
             json!({"pattern": "foo", "file_glob": "["}),
-            "`glob` cannot be used",
+            "`glob` is not valid",
         ),
         (
             json!({"pattern": "foo", "replace_with": "$1"}),
@@ -146,7 +146,7 @@ async fn what_cannot_be_meant_is_refused_before_anything_is_searched() {
 }
 
 #[tokio::test]
-async fn a_file_that_changed_after_it_was_shown_stops_the_whole_change() {
+async fn one_file_that_changed_after_it_was_shown_stops_the_whole_change() {
     let scratch = project();
     let tool = FileSearch::default();
     let input: Input = serde_json::from_value(replacing(&json!({}))).expect("an input");
@@ -196,9 +196,9 @@ async fn files_and_parts_can_be_left_out_and_the_model_is_told() {
 }
 
 #[tokio::test]
-async fn what_fails_in_the_middle_takes_everything_back() {
+async fn a_failure_in_the_middle_restores_all_files() {
     let scratch = project();
-    // The last file in order cannot be replaced: its directory takes no new files.
+    // The last file in order cannot be replaced: no new files can be created in its directory.
     let source = scratch.path("src");
     let was = std::fs::metadata(&source).expect("there").permissions();
     let mut closed = was.clone();
@@ -209,7 +209,7 @@ async fn what_fails_in_the_middle_takes_everything_back() {
     let result = scratch.run(&tool, replacing(&json!({}))).await;
     std::fs::set_permissions(&source, was).expect("open again");
     if writable {
-        // For root nothing is closed; then the change is simply made.
+        // Root may write everywhere; then the change succeeds.
         result.expect("root may write everywhere");
         return;
     }
@@ -219,7 +219,7 @@ async fn what_fails_in_the_middle_takes_everything_back() {
 }
 
 #[tokio::test]
-async fn a_change_that_is_cancelled_leaves_no_half() {
+async fn a_cancelled_change_restores_all_files() {
     let scratch = project();
     let tool = FileSearch::default();
     let input: Input = serde_json::from_value(replacing(&json!({}))).expect("an input");
@@ -284,7 +284,7 @@ async fn a_change_does_not_count_as_having_read_the_file() {
 }
 
 #[test]
-fn only_what_is_applied_touches_files_to_write_them() {
+fn a_preview_declares_no_writes() {
     let tool = FileSearch::default();
     for (input, writes) in [
         (json!({"pattern": "a"}), false),

@@ -1,15 +1,16 @@
-//! Putting new content in the place of a file: all of it or nothing.
+//! Replaces the content of a file: all of it or nothing.
 //!
 //! The content is written to a temporary file in the same directory, gets the mode, owner and extended attributes of
-//! the old file, is synced, and changes places with it. Immediately before that the old file is checked once more, under
-//! a lock against other processes of this program; and once it has been moved aside it is checked again, because an
-//! editor may have saved in between: then it is put back. Whatever fails, the old file is as it was and the temporary
-//! one is gone. For files that are the program's own, which nobody else edits, `config::save` has a plainer way.
+//! the old file, is synced, and is then exchanged with it. Immediately before that, the old file is checked once
+//! more, under a lock against other processes of this program. After the exchange it is checked again, because an
+//! editor may have saved in between; in that case it is put back. If any step fails, the old file is unchanged and
+//! the temporary one is removed. `config::save` is the simpler version for the program's own files, which nobody else
+//! edits.
 //!
-//! **Hard links.** Only the name that was asked for gets the new content; other names of the file keep the old one.
-//! Writing through all of them would need writing in place, which is not atomic, and would change files that nobody
-//! was asked about: other names can lie outside the workspace (package stores link files into many projects). The
-//! result says how many there are. Symbolic links are followed before: their target is written and they stay.
+//! **Hard links.** Only the given name gets the new content; other names of the file keep the old one. Writing
+//! through all of them would mean writing in place, which is not atomic, and would change files that the person did
+//! not approve: other names can be outside the workspace (package stores link files into many projects). The result
+//! says how many there are. Symbolic links are followed before: their target is written and they stay.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -27,20 +28,20 @@ use super::place::Place;
 use super::stamp::{ContentHash, Stamp};
 use crate::config::plain;
 
-/// What must be at the place for the write to happen.
+/// What must be there for the write to happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
     Nothing,
     File { stamp: Stamp, hash: ContentHash },
 }
 
-/// What a write has led to.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     pub stamp: Stamp,
     /// Other names of the old file, which still have the old content.
     pub other_links: u64,
-    /// The owner of the old file, if the new one could not have it.
+    /// The owner of the old file, if the new one could not get it.
     pub lost_owner: Option<LostOwner>,
 }
 
@@ -56,7 +57,7 @@ pub enum Step {
     Verify,
 }
 
-/// Makes `content` the content of the file at `place`, if what is there is what was expected.
+/// Makes `content` the content of the file at `place`, if the file there is the expected one.
 pub fn replace(
     place: &Place,
     content: &[u8],
@@ -66,7 +67,7 @@ pub fn replace(
     replace_watched(place, content, expected, locks, &mut |_| Ok(()))
 }
 
-/// [`replace`], with `before` called ahead of every step: tests make steps fail there, or change the file.
+/// [`replace`], with `before` called before every step: tests make steps fail there, or change the file.
 fn replace_watched(
     place: &Place,
     content: &[u8],
@@ -100,7 +101,7 @@ fn replace_watched(
         };
         enter(Step::Rename)?;
         let moved = temporary.move_into_place(expected)?;
-        // What goes wrong from here on changes nothing about what was written.
+        // The new content is in place; a failure from here on does not change that.
         let _ = enter(Step::Verify);
         let stamp = match moved {
             Moved::Overtaken => None,
@@ -121,7 +122,7 @@ fn replace_watched(
         Ok(Attempt::Busy) => Err(FileError::Busy {
             path: shown(place.real()),
         }),
-        // The rename itself found a file where there was none.
+        // The rename found a file although there was none before.
         Err(error) if step == Step::Rename && error.kind() == io::ErrorKind::AlreadyExists => {
             Err(unexpected(place, expected))
         }
@@ -139,20 +140,20 @@ fn replace_watched(
 
 enum Attempt {
     Written(Written),
-    /// Something else is at the place.
+    /// There is something else.
     Unexpected,
     /// Another process holds the lock.
     Busy,
 }
 
-/// What came of moving the new file into place.
+/// The result of moving the new file into place.
 enum Moved {
     Into(Stamp),
-    /// The old file was not the expected one any more, and is back where it was.
+    /// The old file had changed in the meantime, and was put back.
     Overtaken,
 }
 
-/// Whether what is at the place is what was expected: the number of its other links, or `None`.
+/// Whether the file is the expected one: the number of its other links, or `None` if it is not.
 fn check(place: &Place, expected: Expected) -> io::Result<Option<u64>> {
     check_file(place.open(), expected)
 }
@@ -165,7 +166,7 @@ fn check_file(opened: io::Result<File>, expected: Expected) -> io::Result<Option
         (Err(error), _) => Err(error),
         (Ok(file), Expected::File { stamp, hash }) => {
             let metadata = file.metadata()?;
-            // The hash last: it costs a pass over the file.
+            // The hash comes last, because it has to read the file.
             let same = metadata.is_file()
                 && Stamp::of(&metadata) == stamp
                 && ContentHash::of_reader(&file)? == hash;
@@ -183,7 +184,7 @@ fn unexpected(place: &Place, expected: Expected) -> FileError {
     }
 }
 
-/// Removes what writes that were cut off by the end of the program have left in a directory.
+/// Removes temporary files that a killed program left in a directory.
 pub fn sweep(directory: &Path) {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     for entry in entries {
@@ -197,13 +198,13 @@ pub fn sweep(directory: &Path) {
             })
         });
         if ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            // What cannot be removed does no harm.
+            // A file that cannot be removed does no harm.
             let _ = std::fs::remove_file(entry.path());
         }
     }
 }
 
-/// A file beside the place, removed again unless it was moved there.
+/// A temporary file next to the target, removed again unless it was moved into place.
 struct Temporary<'a> {
     place: &'a Place,
     name: OsString,
@@ -214,8 +215,8 @@ struct Temporary<'a> {
 impl<'a> Temporary<'a> {
     fn new(place: &'a Place, expected: Expected) -> io::Result<Self> {
         const ATTEMPTS: usize = 8;
-        // A new file gets what the umask leaves. One that will replace another is nobody else's to see until it has
-        // that one's mode.
+        // A new file gets the mode that the umask allows. A replacement stays private until it has the mode of the
+        // old file.
         let mode = Mode::from_raw_mode(match expected {
             Expected::Nothing => 0o666,
             Expected::File { .. } => 0o600,
@@ -248,12 +249,13 @@ impl<'a> Temporary<'a> {
             }
             Expected::Nothing => self.move_where_nothing_is()?,
         }
-        // On what was written, not on the place: that can be another file by now.
+        // From the open file and not from the path, which may already be another file.
         Stamp::of_file(&self.file).map(Moved::Into)
     }
 
-    /// Changes places with the old file and looks at it once more, now that nobody can save under its name; false if it
-    /// was not the expected one, and is back. A file system that cannot do that gets a plain rename.
+    /// Exchanges the new file with the old one, and checks the old one again, now that nobody can save under its
+    /// name. Returns false if it was not the expected one; it is then back in place. A file system without this
+    /// operation gets a plain rename.
     fn move_over(&mut self, expected: Expected) -> io::Result<bool> {
         match self.exchange() {
             Ok(()) => {}
@@ -272,13 +274,13 @@ impl<'a> Temporary<'a> {
         if matches!(check_file(aside, expected), Ok(Some(_))) {
             return Ok(true);
         }
-        // Somebody saved between the check and now: that counts.
+        // Another program saved between the check and now: its version wins.
         let back = self.exchange();
         if back.is_ok() && self.is_beside() {
             return Ok(false);
         }
-        // And somebody has saved over the new file since, or removed it: what is newest stays. The other one stays beside
-        // it, under its temporary name, rather than being lost.
+        // Another program has also saved over the new file since, or removed it: the newest version stays. The other
+        // version is kept next to it under its temporary name, so that it is not lost.
         self.moved = true;
         if back.is_ok() {
             let _ = self.exchange();
@@ -292,7 +294,7 @@ impl<'a> Temporary<'a> {
         rustix::fs::renameat_with(directory, ours, directory, theirs, RenameFlags::EXCHANGE)
     }
 
-    /// Whether the new file is what is at the place.
+    /// Whether the file in place is the new one.
     fn is_in_place(&self) -> bool {
         self.is_same(self.place.open())
     }
@@ -309,8 +311,8 @@ impl<'a> Temporary<'a> {
         same().unwrap_or(false)
     }
 
-    /// The rename that refuses to replace anything. A file system that has none gets a second name for the file,
-    /// which cannot replace anything either; dropping removes the first name.
+    /// A rename that refuses to replace anything. On a file system without one, the file gets a second name, which
+    /// cannot replace anything either; dropping removes the first name.
     fn move_where_nothing_is(&mut self) -> io::Result<()> {
         let (directory, name): (_, &OsStr) = (&self.place.directory, &self.place.name);
         match rustix::fs::renameat_with(

@@ -1,4 +1,4 @@
-//! What a file has besides its content: owner, mode, extended attributes (access lists among them).
+//! A file's metadata: owner, mode, and extended attributes, which include access lists.
 
 use std::fmt;
 use std::fs::{File, Metadata, Permissions};
@@ -10,8 +10,8 @@ use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
 const SET_USER_ID: u32 = 0o4000;
 const SET_GROUP_ID: u32 = 0o2000;
 
-/// Gives `to` what `from` has. The mode must succeed; owner and extended attributes are kept where the system lets us.
-/// Returns the owner that was lost, if it could not be kept.
+/// Copies the metadata from `from` to `to`. Setting the mode must succeed; owner and extended attributes are kept if
+/// the system allows it. Returns the owner that was lost, if it could not be kept.
 pub fn keep(from: &File, to: &File) -> io::Result<Option<LostOwner>> {
     let old = from.metadata()?;
     // The order matters: changing the owner clears the set-id bits, and an access list carries a part of the mode.
@@ -27,14 +27,14 @@ pub fn keep(from: &File, to: &File) -> io::Result<Option<LostOwner>> {
     Ok((was != is).then_some(LostOwner { was, is }))
 }
 
-/// Who a file belongs to.
+/// The user and group of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner {
     user: u32,
     group: u32,
 }
 
-/// A file that belongs to somebody else than before.
+/// A file whose owner could not be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LostOwner {
     was: Owner,
@@ -62,8 +62,8 @@ impl Owner {
     }
 }
 
-/// Takes over the owner with `change`, and returns the mode bits that must not survive because it could not be: a
-/// program that runs as its owner must not come to run as somebody else.
+/// Sets the owner with `change`. If that fails, returns the mode bits that must be cleared: a program that runs as
+/// its owner must not run as another user.
 fn lost_with_owner(
     old: Owner,
     new: Owner,
@@ -79,9 +79,9 @@ fn lost_with_owner(
     lost
 }
 
-/// Best effort: a file system may have none, and some belong to the kernel.
+/// Best effort: a file system may have no attributes, and the kernel reserves some.
 fn keep_extended(from: &File, to: &File) {
-    /// The kernel's own limit for a list of names and for a value.
+    /// The kernel's limit for a list of names and for a value.
     const LARGEST: usize = 64 * 1024;
     let mut names = vec![0; LARGEST];
     let Ok(length) = flistxattr(from, names.as_mut_slice()) else {
@@ -109,7 +109,7 @@ mod tests {
     /// The user and the group that a change sets.
     type Change = (Option<u32>, Option<u32>);
 
-    /// The changes that are asked for, and the bits that are lost, when `refused` says which changes fail.
+    /// The changes that are attempted and the bits that are lost, given which changes fail.
     fn taken_over(new: Owner, refused: fn(Option<u32>, Option<u32>) -> bool) -> (Vec<Change>, u32) {
         let mut asked = Vec::new();
         let lost = lost_with_owner(OLD, new, |user, group| {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn c6_a_lost_owner_is_told_with_who_has_the_file_now() {
+    fn a_lost_owner_is_reported_together_with_the_new_owner() {
         let is = Owner { user: 8, group: 9 };
         let said = LostOwner { was: OLD, is }.to_string();
         assert!(said.contains("belonged to user 1 and group 2"), "{said}");
@@ -131,12 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_the_same_owner_is_left_alone() {
+    fn nothing_changes_if_the_owner_is_the_same() {
         assert_eq!(taken_over(OLD, |_, _| true), (vec![], 0));
     }
 
     #[test]
-    fn owner_and_group_are_taken_over_each_by_itself() {
+    fn owner_and_group_are_set_independently() {
         let asked = vec![(Some(1), None), (None, Some(2))];
         let new = Owner { user: 8, group: 9 };
         assert_eq!(taken_over(new, |_, _| false), (asked.clone(), 0));

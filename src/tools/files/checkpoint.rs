@@ -1,7 +1,7 @@
-//! Contents of files before and after a tool changed them, kept by hash.
+//! File contents before and after a tool changed them, stored by hash.
 //!
-//! A content is one file, `aa/rest-of-the-hash`, readable by its owner only, and appears whole or not at all. What was
-//! changed when, and whether it may be taken back, is the session's to know.
+//! Each content is one file, `aa/rest-of-the-hash`, readable by its owner only, and written atomically. The session
+//! knows what was changed when, and whether it can be undone.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -20,30 +20,30 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Keeps contents below `directory`, which is made when the first one comes.
+    /// Stores contents below `directory`, which is created with the first one.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
         }
     }
 
-    /// Keeps `content`, once, and returns the name to get it back by. It is on the disk when this returns.
+    /// Stores `content` once and returns its hash. It is on the disk when this returns.
     pub fn store(&self, content: &[u8]) -> io::Result<ContentHash> {
         let hash = ContentHash::of(content);
         let path = self.path(&hash);
         if holds(&path, content) {
-            // It may have come by `keep`. Syncing what is on the disk already costs next to nothing.
+            // It may have been stored by `keep`. Syncing a file that is already on the disk costs almost nothing.
             open_regular(&path, OpenOptions::new().read(true))?.sync_data()?;
             return Ok(hash);
         }
         make_parent(&path)?;
-        // It may hold secrets of a private file.
+        // It may contain secrets of a private file.
         put_private(&path, content)?;
         Ok(hash)
     }
 
-    /// Keeps `content`, which has the name `hash`, to be shown again. It does not wait for the disk: what a failure of the
-    /// machine costs is a picture.
+    /// Stores `content`, whose hash is `hash`, so that it can be shown again. Does not wait for the disk: if the
+    /// machine crashes, only a diff on the screen is lost.
     pub fn keep(&self, hash: &ContentHash, content: &[u8]) -> io::Result<()> {
         let path = self.path(hash);
         if !holds(&path, content) {
@@ -53,13 +53,13 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// The text of the content that is called `name`, if there is one that is still what its name says.
+    /// The text of the content with this name, if it exists and still matches its hash.
     pub fn text(&self, name: &str) -> Option<Arc<str>> {
         let content = self.get(&name.parse().ok()?).ok()?;
         Some(Text::decode(&content).ok()?.content.into())
     }
 
-    /// The content of that name. A content that is no longer what its name says is an error, not an answer.
+    /// The content with this hash. A content that no longer matches its hash is an error.
     pub fn get(&self, hash: &ContentHash) -> io::Result<Vec<u8>> {
         let content = read_regular(&self.path(hash), MAX_SIZE)?;
         if ContentHash::of(&content) == *hash {
@@ -90,7 +90,7 @@ fn make_parent(path: &Path) -> io::Result<()> {
     builder.recursive(true).mode(0o700).create(parent)
 }
 
-/// Whether the file is there and whole: a failure of the machine can leave less of it.
+/// Whether the file exists and is complete: a crash of the machine can truncate it.
 fn holds(path: &Path, content: &[u8]) -> bool {
     let there = std::fs::metadata(path);
     there.is_ok_and(|there| there.len() == content.len() as u64)
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_is_kept_anew() {
+    fn a_damaged_content_is_stored_again() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let checkpoints = Checkpoints::new(dir.path());
         let hash = ContentHash::of("später".as_bytes());
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_content_is_not_handed_out() {
+    fn a_damaged_content_is_an_error() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let checkpoints = Checkpoints::new(dir.path());
         let hash = checkpoints.store(b"before").expect("stored");

@@ -1,7 +1,7 @@
-//! A text file that is being changed: opened under guard, changed in memory, saved atomically.
+//! A text file that is being changed: opened, checked against the ledger, changed in memory, saved atomically.
 //!
-//! From opening to saving the file is locked against other calls of this process. Dropping a document changes
-//! nothing, so a call can be tried out before anyone is asked about it.
+//! From opening to saving, the file is locked against other calls of this process. Dropping a document changes
+//! nothing, so that a call can be previewed before the person is asked.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -28,24 +28,24 @@ use crate::protocol::FileDiff;
 use crate::text::shortened;
 use crate::tools::{Environment, NotLogged, ToolCx};
 
-/// A larger file is not changed through here: old and new content are held in memory, several times over.
+/// Larger files are not changed, because old and new content are in memory, several times over.
 pub const MAX_SIZE: u64 = 64 << 20;
-/// A larger text is not shown before it is changed.
+/// Larger texts get no diff before the change.
 const MAX_SHOWN: usize = 4 << 20;
 
-/// A text file with its guards.
+/// A text file with its lock and checks.
 #[derive(Debug)]
 pub struct Document {
-    /// As the call gave it, made absolute.
+    /// The path from the call, made absolute.
     path: PathBuf,
     origin: Origin,
     text: Text,
-    /// What the model knows of `text`, in positions of its content.
+    /// Which bytes of `text` the model has seen.
     seen: Seen,
     _lock: PathLock,
 }
 
-/// What is on the disk.
+/// The state on the disk.
 #[derive(Debug)]
 enum Origin {
     Nothing {
@@ -59,24 +59,24 @@ enum Origin {
     },
 }
 
-/// How much of a file must have been read for it to be changed.
+/// How much of a file the model must have read before it may be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// What is replaced; checked by [`Document::replace`].
+    /// The replaced text; [`Document::replace`] checks that.
     Parts,
     Whole,
-    /// None of it: the call itself has read this content, and the person has seen what becomes of it.
+    /// Nothing: the call itself has read this content, and the person has seen the change.
     Exactly(ContentHash),
 }
 
-/// What [`Document::replace`] has done, in the text as it is now.
+/// What [`Document::replace`] did, as positions in the new text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
     pub ranges: Vec<Range<usize>>,
     pub quotes_differ: bool,
 }
 
-/// What a call did to a file, as far as it is needed to take it back.
+/// What a call did to a file: everything needed to undo it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
     /// Without links.
@@ -87,7 +87,7 @@ pub struct FileChange {
 }
 
 impl Document {
-    /// Opens the file at `path`, which must exist and be as it was read.
+    /// Opens the file at `path`, which must exist and be unchanged since it was read.
     pub fn open(path: &Path, need: Need, cx: &ToolCx, places: &Places) -> Result<Self, FileError> {
         match decided(path, places)? {
             Located::Existing(real) => Self::existing(path, &real, need, cx),
@@ -95,7 +95,7 @@ impl Document {
         }
     }
 
-    /// Like [`open`](Self::open), but a file that does not exist is an empty document.
+    /// Like [`open`](Self::open), but a missing file is an empty document.
     pub fn open_or_new(
         path: &Path,
         need: Need,
@@ -144,7 +144,7 @@ impl Document {
         };
         let metadata = real.metadata().map_err(failed)?;
         check_type(path, metadata.file_type())?;
-        // Before anything of the content is looked at: nothing of a file that was not read may show in an error.
+        // Before looking at the content: an error must not reveal anything of a file that was not read.
         let must_be_read = !matches!(need, Need::Exactly(_));
         if must_be_read && metadata.len() > 0 && !cx.ledger.was_read(real) {
             return Err(FileError::not_read(path));
@@ -168,7 +168,7 @@ impl Document {
             .take(MAX_SIZE + 1)
             .read_to_end(&mut bytes)
             .map_err(failed)?;
-        // It can have grown, and files of the kernel have a size that nobody knows before.
+        // The file may have grown, and the size of kernel files is not known before reading.
         if bytes.len() as u64 > MAX_SIZE {
             return Err(too_large(bytes.len() as u64));
         }
@@ -178,8 +178,8 @@ impl Document {
         let seen = match cx.ledger.check_unchanged(real, stamp, &bytes) {
             Ok(seen) => seen,
             Err(Stale::NotRead | Stale::Changed) if !must_be_read => Seen::new([]),
-            // There is nothing in it that could have been overlooked. One that had content when it was read has
-            // changed like any other.
+            // An empty file has nothing that the model could have missed. If it had content when it was read, it
+            // counts as changed.
             Err(Stale::NotRead) if bytes.is_empty() => Seen::all(0),
             Err(Stale::NotRead) => return Err(FileError::not_read(path)),
             Err(Stale::Changed) => return Err(FileError::changed(path)),
@@ -226,7 +226,7 @@ impl Document {
         }
     }
 
-    /// What saving would change, for a person to look at; nothing for a text that is too large for that.
+    /// What saving would change, for the person; `None` if the text is too large to show.
     pub fn diff(&self, workspace: &Path) -> Option<FileDiff> {
         let before: Option<Arc<str>> = match &self.origin {
             Origin::Nothing { .. } => None,
@@ -241,7 +241,7 @@ impl Document {
         })
     }
 
-    /// Replaces `old` by `new`, of which the model must have seen every place.
+    /// Replaces `old` by `new`. The model must have seen every place.
     pub fn replace(&mut self, old: &str, new: &str, scope: Scope) -> Result<Replaced, FileError> {
         let text = &self.text.content;
         let replacement = matching::replacements(text, old, new, scope).map_err(|error| {
@@ -265,13 +265,13 @@ impl Document {
         })
     }
 
-    /// Makes the text `after` by changing as little as possible of it. The model must have seen what changes.
+    /// Turns the text into `after` with the smallest change. The model must have seen what changes.
     pub fn turn_into(&mut self, after: &str) -> Result<(), FileError> {
         let splices = part::splices(&self.text.content, after);
         self.splice(&splices).map(drop)
     }
 
-    /// Makes these changes, whether the model has seen what changes or not; it knows no more of the file afterwards.
+    /// Makes these changes even where the model has not seen the text. What it knows of the file stays the same.
     pub fn splice_unseen(&mut self, splices: &[Splice]) {
         let (content, _) = matching::apply(&self.text.content, splices);
         self.seen = self.seen.map(|position| matching::moved(position, splices));
@@ -295,8 +295,8 @@ impl Document {
         Ok(ranges)
     }
 
-    /// Replaces everything. A file that exists keeps its encoding and byte order mark, and its line endings if they
-    /// are all alike. If they are mixed, `content` gets the most frequent one unless it brings its own.
+    /// Replaces everything. An existing file keeps its encoding and byte order mark, and its line endings if they are
+    /// all the same. If they are mixed, `content` gets the most frequent one unless it has its own.
     pub fn set_text(&mut self, content: &str) {
         let content = match self.text.encoding {
             Encoding::Utf8 => content,
@@ -316,8 +316,8 @@ impl Document {
         self.seen = Seen::all(self.text.content.len());
     }
 
-    /// Puts the new text on the disk, the old one among the checkpoints, and tells the ledger. Blocks: the journal has
-    /// the change before the disk does.
+    /// Writes the new text to the disk and the old one to the checkpoints, and updates the ledger. Blocks, because
+    /// the journal must have the change before the disk does.
     pub fn save(self, cx: &ToolCx) -> Result<Saved, FileError> {
         let env = &cx.env;
         let bytes = self.text.encode();
@@ -357,7 +357,7 @@ impl Document {
                 (Some(before), change, written)
             }
         };
-        // Only to show the change again; the next change of the file makes sure of it.
+        // Only needed to show the change again; the next change of the file stores it safely.
         let _ = env.checkpoints.keep(&change.after, &bytes);
         let seen = self
             .seen
@@ -377,7 +377,7 @@ impl Document {
     }
 }
 
-/// Where a path leads, if that is where it led when the call was decided on. From here on the answer is used and the
+/// Where a path leads, if that is where it led when the call was decided on. The result is used from here on, and the
 /// path is not followed again.
 fn decided(path: &Path, places: &Places) -> Result<Located, FileError> {
     let located = locate(path)?;

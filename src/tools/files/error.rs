@@ -1,4 +1,4 @@
-//! What can be wrong with a file, in words for the model: what happened, and what to do instead.
+//! File errors, worded for the model: what happened, and what to do instead.
 
 use std::io;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::path::shown;
 use crate::config::plain;
 use crate::tools::ToolError;
 
-/// Why a file tool did not do what it was asked to. Nothing was written, whichever it is.
+/// Why a file tool failed. Nothing was written in any of these cases.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("{0}")]
@@ -69,11 +69,9 @@ pub enum FileError {
          decided; try again"
     )]
     Moved { path: String },
-    #[error(
-        "Another agent-tui has been changing {path} for a while and does not end. Nothing was written; try again"
-    )]
+    #[error("Another agent-tui is still changing {path}. Nothing was written; try again")]
     Busy { path: String },
-    #[error("The call was given up before it had changed anything")]
+    #[error("The call was stopped before it changed anything")]
     GivenUp,
     #[error("{message}")]
     NoMatch {
@@ -91,7 +89,7 @@ pub enum FileError {
     },
     #[error("{0}")]
     BadContent(String),
-    #[error("The call was cancelled before it had finished")]
+    #[error("The call was cancelled before it finished")]
     Cancelled,
 }
 
@@ -114,7 +112,7 @@ impl FileError {
         }
     }
 
-    /// What happened, for the person. They see the path beside it.
+    /// What happened, for the person, who sees the path next to it.
     fn for_person(&self) -> String {
         match self {
             Self::BadPath(_) => "this path can't be used".to_owned(),
@@ -159,7 +157,7 @@ impl From<FileError> for ToolError {
     }
 }
 
-/// A size as people say it.
+/// A size in a readable form.
 pub fn human_size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")];
     for (unit, name) in UNITS {
@@ -180,7 +178,7 @@ mod tests {
     use crate::config::plain;
 
     #[test]
-    fn a_missing_permission_is_named_with_what_it_forbids() {
+    fn a_missing_permission_is_named_with_the_action() {
         let error = io::Error::from_raw_os_error(rustix::io::Errno::ACCESS.raw_os_error());
         assert_eq!(
             FileError::io("read", Path::new("/a/b"), &error).to_string(),
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn other_errors_are_told_in_the_systems_words_without_numbers() {
+    fn other_errors_use_the_words_of_the_system_without_error_numbers() {
         let error = io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error());
         assert_eq!(plain(&error), "no space left on device");
         assert_eq!(
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_with_one_decimal() {
+    fn sizes_have_one_decimal() {
         assert_eq!(human_size(12), "12 bytes");
         assert_eq!(human_size(1536), "1.5 kB");
         assert_eq!(human_size(10 << 30), "10.0 GB");

@@ -1,14 +1,14 @@
 //! Images that can be sent to a model: recognised by their content, measured by their header.
 //!
-//! A provider refuses a whole request for one image that is damaged or too large, and the image would be in every
-//! request after it. So an image is looked at to its end before it becomes part of a conversation; it is not decoded,
-//! which a decompression bomb is waiting for.
+//! A provider refuses a whole request because of one damaged or oversized image, and the image would be in every
+//! later request. So an image is checked to its end before it becomes part of a conversation. It is not decoded, so
+//! that a decompression bomb cannot do harm.
 
 use super::error::human_size;
 
-/// Encoded in Base64 this is 5 MB, the most that providers take.
+/// Encoded in Base64 this is 5 MB, the most that providers accept.
 pub const MAX_BYTES: u64 = 3_750_000;
-/// The longest side that providers take, in pixels.
+/// The longest side that providers accept, in pixels.
 const MAX_SIDE: u32 = 8_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum ImageError {
 }
 
 impl Format {
-    /// The format that a file with this beginning has, whatever its name says.
+    /// The format, judging by the first bytes and not by the name.
     pub fn of(head: &[u8]) -> Option<Self> {
         if head.starts_with(b"\x89PNG\r\n\x1a\n") {
             Some(Self::Png)
@@ -78,9 +78,9 @@ impl Format {
     }
 }
 
-// Each of these returns width and height of an image that is complete, and `None` for one that is not.
+// Each of these returns width and height of a complete image, and `None` for an incomplete one.
 
-/// The chunks have to follow each other to the last one, `IEND`.
+/// Chunks follow each other up to the last one, `IEND`.
 fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut chunk = 8;
     if bytes.get(12..16)? != b"IHDR" {
@@ -110,17 +110,17 @@ fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
         }
         let kind = *bytes.get(segment + 1)?;
         match kind {
-            // A filler, and markers without a segment.
+            // Padding, and markers without a segment.
             0xFF => segment += 1,
             0x01 | 0xD0..=0xD7 => segment += 2,
-            // Of all start-of-frame markers these three are others.
+            // These three markers in the range are not start-of-frame markers.
             0xC0..=0xCF if !matches!(kind, 0xC4 | 0xC8 | 0xCC) => {
                 let height = u16::from_be_bytes(array(bytes, segment + 5)?);
                 let width = u16::from_be_bytes(array(bytes, segment + 7)?);
                 memchr::memmem::rfind(&bytes[segment..], b"\xFF\xD9")?;
                 return Some((width.into(), height.into()));
             }
-            // The picture begins, or ends, before its size was told.
+            // The pixel data begins, or the image ends, before its size was given.
             0xD9 | 0xDA => return None,
             _ => {
                 let length = u16::from_be_bytes(array(bytes, segment + 2)?);
@@ -133,7 +133,7 @@ fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
 fn gif_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let width = u16::from_le_bytes(array(bytes, 6)?);
     let height = u16::from_le_bytes(array(bytes, 8)?);
-    // The trailer, behind which some programs leave zeros.
+    // The trailer; some programs add zeros after it.
     let last = bytes.iter().rev().find(|byte| **byte != 0)?;
     (*last == 0x3B).then_some((width.into(), height.into()))
 }
@@ -170,7 +170,7 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 pub mod tests {
     use super::{Format, ImageError, MAX_BYTES};
 
-    /// A PNG with this size in its header and no picture in it.
+    /// A PNG with this size in its header and without pixels.
     pub fn png(width: u32, height: u32) -> Vec<u8> {
         let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
         for (kind, data) in [
@@ -233,7 +233,7 @@ pub mod tests {
     }
 
     #[test]
-    fn no_image_passes_without_its_end() {
+    fn a_truncated_image_is_refused() {
         for (bytes, format) in [
             (png(16, 32), Format::Png),
             (jpeg(16, 32), Format::Jpeg),
@@ -251,7 +251,7 @@ pub mod tests {
     }
 
     #[test]
-    fn bombs_are_refused_by_their_header() {
+    fn oversized_images_are_refused_by_their_header() {
         assert_eq!(
             Format::Png.check(&png(50_000, 50_000)),
             Err(ImageError::TooManyPixels {

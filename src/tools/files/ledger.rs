@@ -1,11 +1,11 @@
 //! What the model has read, and may therefore change.
 //!
-//! Per file (by its path without links): the signs it had, and which of its bytes were shown, each stretch with a hash.
-//! A stretch and not the whole file, because a Read of a page must not cost a pass over ten gigabytes. Whoever
-//! changes a file reads it whole anyway and can then hold every stretch against its hash.
+//! For each file (by its path without links) it keeps the file's stamp, and which byte ranges were shown, each with a
+//! hash. It hashes ranges and not the whole file, because reading one page must not cost a pass over ten gigabytes. A
+//! tool that changes a file reads it whole anyway, and can then compare every range with its hash.
 //!
-//! A line that was cut for its length counts as read: the text to replace has to be given exactly, which nobody can
-//! do who does not know it.
+//! A line that was cut for its length counts as read: the text to replace has to be given exactly, and the model can
+//! only do that if it knows the line.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -24,14 +24,14 @@ pub struct Ledger {
 struct Entry {
     stamp: Stamp,
     parts: Vec<Part>,
-    /// What was asked for and shown. A Read that would show the same again need not.
+    /// Which lines were requested and shown. A Read of the same lines does not have to show them again.
     shown: Vec<(View, Part)>,
-    /// Somebody was told to read the file again, so the next Read starts over: parts that no longer fit would make
-    /// every further change fail.
+    /// The model was told to read the file again, so the next Read starts over: old parts that no longer match would
+    /// make every further change fail.
     refused: bool,
 }
 
-/// A stretch of a file that the model has been shown.
+/// A byte range of a file that the model was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub bytes: Range<u64>,
@@ -53,7 +53,7 @@ pub enum Novelty {
     Repeated,
 }
 
-/// Why a file may not be changed on the strength of what was read.
+/// Why a file may not be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stale {
     NotRead,
@@ -65,7 +65,7 @@ pub enum Stale {
 pub struct Seen(Vec<Range<usize>>);
 
 impl Ledger {
-    /// Notes that `part` of the file `real` was shown in answer to `view`.
+    /// Records that `part` of the file `real` was shown in answer to `view`.
     pub fn record_read(&self, real: &Path, stamp: Stamp, part: Part, view: View) -> Novelty {
         let mut entries = self.lock();
         let entry = entries
@@ -85,7 +85,7 @@ impl Ledger {
         Novelty::New
     }
 
-    /// Notes that the file `real` now has `content`, of which the model knows the ranges in `seen`.
+    /// Records that the file `real` now has `content`, of which the model knows the ranges in `seen`.
     pub fn record_write(&self, real: &Path, stamp: Stamp, content: &[u8], seen: &Seen) {
         let mut entry = Entry::new(stamp);
         entry.parts = seen
@@ -96,7 +96,8 @@ impl Ledger {
         self.lock().insert(real.to_owned(), entry);
     }
 
-    /// Whether the file `real`, which now has these signs and this content, is as it was read; and what of it was.
+    /// Checks that the file `real`, which now has this stamp and content, is as it was read. Returns what was read of
+    /// it.
     pub fn check_unchanged(
         &self,
         real: &Path,
@@ -117,7 +118,7 @@ impl Ledger {
         self.lock().contains_key(real)
     }
 
-    /// From now on every Read shows its lines again. For when the model has lost what it was shown: after the
+    /// Makes every later Read show its lines again. Needed when the model no longer has what it was shown: after the
     /// conversation was compacted or rewound.
     pub fn forget_shown(&self) {
         for entry in self.lock().values_mut() {
@@ -149,7 +150,7 @@ impl Part {
         }
     }
 
-    /// A part that is all of a file.
+    /// A part that covers the whole file.
     pub fn whole(content: &[u8]) -> Self {
         Self::of(content, &(0..content.len()))
     }
@@ -185,7 +186,7 @@ impl Seen {
         Self(joined)
     }
 
-    /// Everything of a content of that length.
+    /// Everything in a content of this length.
     pub fn all(length: usize) -> Self {
         Self::new(std::iter::once(0..length))
     }
@@ -196,7 +197,7 @@ impl Seen {
             .any(|seen| seen.start <= range.start && range.end <= seen.end)
     }
 
-    /// What is seen once every boundary has moved as `moved` says.
+    /// The seen ranges after every boundary has moved as `moved` says.
     #[must_use]
     pub fn map(&self, moved: impl Fn(usize) -> usize) -> Self {
         Self::new(
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn any_sign_or_any_byte_that_differs_is_a_change() {
+    fn a_different_stamp_or_byte_is_a_change() {
         let ledger = Ledger::default();
         ledger.record_read(Path::new(FILE), stamp(5), Part::whole(CONTENT), ALL);
         assert_eq!(
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_refusal_any_read_is_new_and_enough_for_what_it_shows() {
+    fn after_a_refusal_the_next_read_starts_over_and_allows_edits_of_what_it_shows() {
         let ledger = Ledger::default();
         let first = View { limit: 1, ..ALL };
         let page = |content: &[u8]| {
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_a_changed_file_replaces_what_was_known() {
+    fn a_page_of_a_changed_file_replaces_earlier_pages() {
         let ledger = Ledger::default();
         ledger.record_read(Path::new(FILE), stamp(0), Part::whole(CONTENT), ALL);
         ledger.record_read(

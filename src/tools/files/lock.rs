@@ -1,9 +1,9 @@
-//! One writer at a time for each file: of this process, and of all that run.
+//! One writer at a time for each file, within this process and between processes.
 //!
-//! Two calls that read, change and write one file must not interleave, or one change is lost. [`PathLock`] is for the
-//! whole process, not for a session: subagents have conversations of their own, but the same disk. [`Locks`] keep other
-//! processes of this program away while a file is checked and replaced. Programs that know nothing of them are left to
-//! `atomic`, which sees afterwards what it has replaced.
+//! Two calls that read, change and write one file must not interleave, or one change is lost. [`PathLock`] is global
+//! to the process and not part of a session, because subagents have their own conversations but share the disk.
+//! [`Locks`] keep other processes of this program away while a file is checked and replaced. Other programs do not
+//! know these locks; `atomic` detects their changes after the exchange.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::config::dirs::create_private_dir;
 use crate::config::open_regular;
 
-/// How long another process may take to check and replace a file. One that was stopped there never ends.
+/// How long to wait for another process that is replacing the file. A stopped process would hold the lock forever.
 const PATIENCE: Duration = Duration::from_secs(10);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
@@ -62,7 +62,7 @@ pub struct Locks {
     directory: PathBuf,
 }
 
-/// Another process holds the lock, and goes on holding it.
+/// Another process holds the lock and did not release it in time.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Busy;
 
@@ -73,8 +73,8 @@ impl Locks {
         }
     }
 
-    /// Keeps others away from `real`, a path without links, until what is returned is dropped. Where no lock can be had,
-    /// as in a data directory that cannot be written to, there is none.
+    /// Keeps other processes away from `real`, a path without links, until the returned file is dropped. If no lock
+    /// can be created, for example because the data directory is read-only, there is none.
     pub fn hold(&self, real: &Path) -> Result<Option<File>, Busy> {
         let file = match self.open(real) {
             Ok(file) => file,
@@ -99,7 +99,8 @@ impl Locks {
         }
     }
 
-    /// A file for many paths: so there are never more than 256, and none has to be removed while others wait for it.
+    /// Many paths share a lock file: so there are never more than 256, and none has to be removed while others wait
+    /// for it.
     fn open(&self, real: &Path) -> io::Result<File> {
         create_private_dir(&self.directory)?;
         let hash = Sha256::digest(real.as_os_str().as_encoded_bytes());
@@ -118,7 +119,7 @@ mod tests {
     use super::{Locks, PathLock};
 
     #[test]
-    fn what_one_holds_the_next_one_waits_for() {
+    fn the_second_process_waits_for_the_lock() {
         let dir = tempfile::tempdir().expect("a directory");
         let locks = Locks::new(dir.path().join("locks"));
         let inside = AtomicU32::new(0);
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_place_for_locks_the_work_goes_on() {
+    fn without_a_writable_lock_directory_files_can_still_be_changed() {
         let held = Locks::new("/dev/null/locks").hold(Path::new("/a"));
         assert!(held.is_ok_and(|held| held.is_none()));
     }

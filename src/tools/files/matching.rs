@@ -1,8 +1,8 @@
-//! Finding the text that an edit wants to replace.
+//! Finds the text that an edit replaces.
 //!
-//! Line endings never count: Read shows them all alike, so the model cannot know them. Quotes count first, and only if
-//! nothing is found that way are curly and straight ones the same: models straighten quotes as they write. What the
-//! file has in such places is kept ([`weave`](super::weave)).
+//! Line endings are ignored: Read shows all kinds alike, so the model cannot know them. Quotes must match exactly at
+//! first; only if nothing is found are curly and straight quotes treated as equal, because models often write
+//! straight ones. The file keeps its own quotes and line endings there ([`weave`](super::weave)).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,25 +12,25 @@ use super::numbered::line_numbers;
 use super::text::{Ending, terminator};
 use super::weave::Weave;
 
-/// A range of a text and what is to stand there instead.
+/// A range of a text and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
     pub range: Range<usize>,
     pub with: String,
 }
 
-/// How many places an edit is meant for.
+/// How many matches an edit may replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     One,
     All,
 }
 
-/// The places of an edit, in order and apart from each other.
+/// The matches of an edit, in order and not overlapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     pub splices: Vec<Splice>,
-    /// The places were found only because curly and straight quotes were taken as the same.
+    /// Matches were found only because curly and straight quotes were treated as equal.
     pub quotes_differ: bool,
 }
 
@@ -87,9 +87,9 @@ impl MatchError {
     }
 }
 
-/// Nobody counts further, and no edit changes more places.
+/// The limit for counting matches and for changing them.
 const MOST_PLACES: usize = 100_000;
-/// All that the replacements together may have.
+/// The limit for all replacements together.
 const MOST_BYTES: usize = 64 << 20;
 
 /// The replacements that turn `old` into `new` in `text`.
@@ -139,7 +139,7 @@ pub fn replacements(
         terminator,
         ending: Ending::dominant(text),
     };
-    // Where the file has nothing that could differ in ways that do not count, there is nothing to weave.
+    // If the file has nothing that was ignored in the comparison, the new text can be used as it is.
     let plain = (quotes == Quotes::Exact && memchr::memchr(b'\r', text.as_bytes()).is_none())
         .then(|| weave.plain(new));
     let splices: Vec<Splice> = ranges
@@ -167,7 +167,7 @@ pub fn replacements(
     })
 }
 
-/// Puts the splices, in order and apart from each other, into `text`; with the ranges they have in the result.
+/// Applies the splices, which are in order and do not overlap, to `text`. Also returns their ranges in the result.
 pub fn apply(text: &str, splices: &[Splice]) -> (String, Vec<Range<usize>>) {
     let mut result = String::with_capacity(text.len());
     let mut ranges = Vec::with_capacity(splices.len());
@@ -183,7 +183,7 @@ pub fn apply(text: &str, splices: &[Splice]) -> (String, Vec<Range<usize>>) {
     (result, ranges)
 }
 
-/// Where a position of a text is after `splices` were applied. One inside a splice moves to the splice's end.
+/// The position after `splices` were applied. A position inside a splice moves to the splice's end.
 pub fn moved(position: usize, splices: &[Splice]) -> usize {
     let mut result = position;
     for splice in splices {
@@ -198,7 +198,7 @@ pub fn moved(position: usize, splices: &[Splice]) -> usize {
     result
 }
 
-/// Whether quotes have to be the very same characters.
+/// Whether quotes have to be exactly the same characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quotes {
     Exact,
@@ -206,7 +206,7 @@ pub enum Quotes {
 }
 
 impl Quotes {
-    /// The character that stands for `character` in a comparison.
+    /// The character that represents `character` in a comparison.
     pub fn fold(self, character: char) -> char {
         match character {
             '\u{2018}'..='\u{201b}' | '\u{2032}' if self == Self::Alike => '\'',
@@ -216,11 +216,11 @@ impl Quotes {
     }
 }
 
-/// A text in which all that does not count is the same, with the way back to the original.
+/// A text with ignored differences removed, and a map back to the original.
 #[derive(Default)]
 struct Folded<'a> {
     text: Cow<'a, str>,
-    /// Behind every character that changed: where that is here, and where in the original.
+    /// For every changed character: the position after it here, and in the original.
     anchors: Vec<(usize, usize)>,
 }
 
@@ -260,7 +260,7 @@ impl<'a> Folded<'a> {
     }
 }
 
-/// What counts as one character in a comparison: a character, or a line ending.
+/// What a comparison treats as one character: a character, or a line ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit<'a> {
     pub start: usize,
@@ -296,13 +296,13 @@ pub fn units(text: &str, quotes: Quotes, terminator: u8) -> impl Iterator<Item =
     })
 }
 
-/// All places of `wanted`. For one place they may overlap, since each of them could have been meant.
+/// All matches of `wanted`. If only one may be replaced, they may overlap, because each of them could be meant.
 fn find(text: &str, wanted: &str, scope: Scope) -> Vec<Range<usize>> {
     let finder = memchr::memmem::Finder::new(wanted);
     if scope == Scope::All {
         return finder
             .find_iter(text.as_bytes())
-            // One more tells that there are more.
+            // One more than the limit, to notice that there are more.
             .take(MOST_PLACES + 1)
             .map(|start| start..start + wanted.len())
             .collect();

@@ -1,7 +1,7 @@
-//! What the file tools share: paths, guards, atomic writing, checkpoints.
+//! What the file tools share: paths, checks, atomic writing, checkpoints.
 //!
-//! A tool that changes a text file goes through [`Document`]: it opens the file under the guard of the [`Ledger`],
-//! changes the text in memory, and saves it atomically with the old content in [`Checkpoints`].
+//! A tool that changes a text file uses [`Document`]: it opens the file and checks it against the [`Ledger`], changes
+//! the text in memory, and saves it atomically, with the old content in [`Checkpoints`].
 
 pub mod atomic;
 mod attributes;
@@ -42,7 +42,7 @@ pub use stamp::{ContentHash, NotAHash, Stamp};
 
 use super::ToolError;
 
-/// Runs work that waits for the disk where waiting does no harm.
+/// Runs work that waits for the disk on a thread for blocking work.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, FileError> + Send + 'static,
 ) -> Result<T, ToolError> {

@@ -1,13 +1,13 @@
 //! What the model probably meant when the text to replace is not in the file.
 //!
-//! Looked for in order: line numbers copied from Read, text that differs in blanks only, a first line that is there
-//! with something else behind it, and a line that is nearly the same.
+//! Checked in this order: line numbers copied from Read, text that differs only in whitespace, a first line that
+//! matches followed by a line that does not, and a line that is nearly the same.
 
 use std::fmt::Write;
 
-/// Lines of a file that are compared; behind them nothing is looked for.
+/// How many lines of a file are compared.
 const MOST_LINES: usize = 100_000;
-/// A line is shown up to here.
+/// How much of a line is shown.
 const MOST_SHOWN: usize = 200;
 
 /// A hint that follows "not found", or nothing.
@@ -50,7 +50,7 @@ fn blanks_differ(file: &[&str], wanted: &[&str]) -> Option<String> {
         });
     let (index, window) = places.next()?;
     let others = places.count();
-    // The first line that differs says what is wrong; with none, it is the end of the text.
+    // The first differing line shows the problem; if there is none, it is the end of the text.
     let differing = window
         .iter()
         .zip(wanted)
@@ -69,7 +69,7 @@ fn blanks_differ(file: &[&str], wanted: &[&str]) -> Option<String> {
     }
     let _ = write!(hint, ":\n{}", compared(window[at], wanted[at]));
     if differing.is_none() {
-        hint.push_str("\n`old_string` has a line break behind its last line that the file has not");
+        hint.push_str("\n`old_string` ends with a line break that the file does not have");
     }
     Some(hint)
 }
@@ -79,7 +79,7 @@ fn goes_on_differently(file: &[&str], wanted: &[&str]) -> Option<String> {
     if wanted.len() < 2 {
         return None;
     }
-    // Of all places that begin alike, the one that goes on alike for longest.
+    // Of all places with the same first line, the one with the longest match.
     let same_lines = |index: usize| {
         let lines = file[index..].iter().zip(wanted);
         lines
@@ -113,7 +113,7 @@ fn nearly_the_same(file: &[&str], wanted: &[&str]) -> Option<String> {
         .enumerate()
         .map(|(index, line)| (likeness(line.trim(), wanted), index))
         .max_by_key(|(score, index)| (*score, std::cmp::Reverse(*index)))?;
-    // Six characters in ten are the same: nearer by far than chance.
+    // 60 percent in common is far more than chance.
     (score >= 60).then(|| {
         format!(
             " The most similar line is line {}:\n{}",
@@ -123,7 +123,7 @@ fn nearly_the_same(file: &[&str], wanted: &[&str]) -> Option<String> {
     })
 }
 
-/// How much of the longer line the common beginning and the common end of both are, in percent.
+/// The length of the common beginning and end, in percent of the longer line.
 fn likeness(a: &str, b: &str) -> usize {
     let common = |a: &mut dyn Iterator<Item = u8>, b: &mut dyn Iterator<Item = u8>| {
         a.zip(b).take_while(|(a, b)| a == b).count()
@@ -162,7 +162,7 @@ fn visible(line: &str) -> String {
     shown
 }
 
-/// The line without whitespace: `a( b )` and `a(b)` are one.
+/// The line without whitespace, so that `a( b )` equals `a(b)`.
 fn squeeze(line: &str) -> String {
     line.chars()
         .filter(|character| !character.is_whitespace())
@@ -193,9 +193,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_break_too_many_at_the_end_is_named() {
+    fn an_extra_line_break_at_the_end_is_named() {
         let hint = describe("a\nlast", "last\n");
-        assert!(hint.ends_with("that the file has not"), "{hint}");
+        assert!(hint.ends_with("that the file does not have"), "{hint}");
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_begins_right_is_shown_where_it_goes_wrong() {
+    fn a_text_with_a_correct_first_line_is_shown_where_it_differs() {
         assert_eq!(
             describe(
                 "fn a() {\n    one();\n    two();\n}\n",
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_pen_is_found() {
+    fn a_typing_error_is_found() {
         let hint = describe("let total = sum(items);\n", "let totl = sum(items);");
         assert!(
             hint.starts_with(" The most similar line is line 1:"),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn for_something_else_there_is_no_guess() {
+    fn an_unrelated_text_gets_no_guess() {
         assert_eq!(
             describe("alpha\nbeta\n", "something else entirely"),
             " Read the file again to see its exact text"

@@ -1,4 +1,4 @@
-//! Jupyter notebooks as text: the cells in order, each with its source and what it put out.
+//! Jupyter notebooks as text: the cells in order, each with its source and outputs.
 
 use std::fmt::Write;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 use super::error::human_size;
 use crate::text::shortened;
 
-/// One output of a cell is shown up to here.
+/// How much of one output is shown.
 const MOST_OUTPUT_CHARS: usize = 10_000;
 
 /// The cells of the notebook in `json`; an error says what is wrong with it.
 pub fn cells(json: &[u8]) -> Result<String, String> {
     let notebook: Value = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-    // Version 3 of the format had its cells in worksheets.
+    // Version 3 of the format has its cells in worksheets.
     let cells = notebook["cells"]
         .as_array()
         .or_else(|| notebook["worksheets"][0]["cells"].as_array())
@@ -76,7 +76,7 @@ fn output_text(output: &Value) -> String {
     }
 }
 
-/// The plainest text there is; other kinds are named.
+/// The plain text of an output; other kinds are only named.
 fn data_text(data: &Value) -> String {
     let Some(kinds) = data.as_object() else {
         return String::new();
@@ -93,7 +93,7 @@ fn data_text(data: &Value) -> String {
     text.trim_end().to_owned()
 }
 
-/// Texts are strings, or lists of lines.
+/// A text in a notebook is a string or a list of lines.
 fn joined(text: &Value) -> String {
     match text {
         Value::String(text) => text.clone(),
@@ -109,7 +109,7 @@ mod tests {
     use super::cells;
 
     #[test]
-    fn cells_are_shown_with_what_they_put_out() {
+    fn cells_are_shown_with_their_outputs() {
         let notebook = json!({
             "metadata": {"language_info": {"name": "python"}},
             "cells": [
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_notebook_is_an_error() {
+    fn a_file_that_is_not_a_notebook_is_an_error() {
         assert!(cells(b"{").is_err());
         assert_eq!(cells(b"{}"), Err("it has no list of cells".into()));
     }

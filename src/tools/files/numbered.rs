@@ -1,17 +1,17 @@
-//! Lines as `cat -n` shows them: the form in which models are used to see files.
+//! Lines as `cat -n` shows them, the form in which models are used to seeing files.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use crate::text::shortened;
 
-/// A line of a longer text than this is cut, and says so.
+/// Longer lines are cut, and marked.
 pub const MAX_LINE_CHARS: usize = 2_000;
-/// What ends a line that was cut.
+/// The mark at the end of a cut line.
 pub const CUT_MARK: &str = "… [line cut]";
-/// A snippet shows so many lines before and after what changed,
+/// How many lines a snippet shows before and after the change.
 const CONTEXT: usize = 4;
-/// and so many of what changed from each of its ends.
+/// How many changed lines a snippet shows from each end.
 const MOST_CHANGED: usize = 60;
 
 /// Adds a line with its number, cut if it is too long. `line` has no line ending.
@@ -27,7 +27,7 @@ pub fn push_line(out: &mut String, number: u64, line: &str) {
 pub fn snippet(text: &str, changed: &Range<usize>) -> String {
     let lines = split(text);
     let first = line_of(&lines, changed.start);
-    // The end of a range is behind its last character: an empty line behind a final newline was not changed.
+    // The end of a range is after its last character: an empty line after a final newline was not changed.
     let last = line_of(&lines, changed.end.saturating_sub(1).max(changed.start));
     let shown = first.saturating_sub(CONTEXT)..(last + CONTEXT + 1).min(lines.len());
     let left_out = first + MOST_CHANGED..(last + 1).saturating_sub(MOST_CHANGED);
@@ -45,7 +45,7 @@ pub fn snippet(text: &str, changed: &Range<usize>) -> String {
     out
 }
 
-/// The range of `after` outside of which it is as `before` was, line by line.
+/// The range of `after` that differs from `before`, in whole lines.
 pub fn changed_range(before: &str, after: &str) -> Range<usize> {
     let same = |lines: &mut dyn Iterator<Item = (&str, &str)>| -> usize {
         lines
@@ -59,12 +59,12 @@ pub fn changed_range(before: &str, after: &str) -> Range<usize> {
     start..after.len().saturating_sub(end).max(start)
 }
 
-/// The number of the line that has the byte at `position`, from 1.
+/// The number of the line with the byte at `position`, from 1.
 pub fn line_number(text: &str, position: usize) -> usize {
     line_of(&split(text), position) + 1
 }
 
-/// The numbers of the lines at these positions, which are in order; one pass however many there are.
+/// The line numbers of these positions, which are in order. One pass, however many there are.
 pub fn line_numbers(text: &str, positions: &[usize]) -> Vec<usize> {
     let lines = split(text);
     positions
@@ -79,7 +79,7 @@ fn line_of(lines: &[(usize, usize)], position: usize) -> usize {
         .saturating_sub(1)
 }
 
-/// Start and end of every line, without its ending. A final newline begins no further line.
+/// Start and end of every line, without its ending. A final newline does not begin another line.
 fn split(text: &str) -> Vec<(usize, usize)> {
     let terminator = super::text::terminator(text.as_bytes());
     let bytes = text.as_bytes();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_change_is_shown_by_its_ends() {
+    fn the_middle_of_a_long_change_is_left_out() {
         let text = numbered(1000);
         let shown = snippet(&text, &(0..text.len()));
         assert!(
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_lies_between_what_did_not() {
+    fn the_changed_range_excludes_equal_lines_on_both_sides() {
         for (before, after, expected) in [
             ("a\nb\nc\n", "a\nx\nc\n", 2..4),
             ("a\na\n", "a\n", 2..2),

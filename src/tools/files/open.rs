@@ -1,7 +1,7 @@
 //! Opening a file for reading, whatever it turns out to be.
 //!
-//! Opening a FIFO waits for a writer, opening a device can have effects, and reading `/dev/zero` never ends: so the
-//! type is looked at before opening, the open itself never waits, and the type is looked at again on what was opened.
+//! Opening a FIFO waits for a writer, opening a device can have effects, and reading `/dev/zero` never ends. So the
+//! type is checked before opening, the open itself never waits, and the type is checked again on the open file.
 
 use std::fs::{File, FileType};
 use std::io;
@@ -20,12 +20,12 @@ pub struct Source {
     pub file: File,
     /// Its path without links.
     pub real: PathBuf,
-    /// Its signs when it was opened: a change while it is being read shows against these.
+    /// Its stamp when it was opened, to detect a change while it is being read.
     pub stamp: Stamp,
 }
 
-/// Opens the regular file at `path`, links followed. Names that are near a missing one are told for directories of
-/// the workspace only: elsewhere nobody has allowed to look around.
+/// Opens the regular file at `path`, following links. For a missing file, similar names are suggested only inside the
+/// workspace: nobody has allowed listing directories elsewhere.
 pub fn open(path: &Path, workspace: &Path, places: &Places) -> Result<Source, FileError> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => missing(path, workspace),
@@ -47,7 +47,7 @@ pub fn open(path: &Path, workspace: &Path, places: &Places) -> Result<Source, Fi
     })
 }
 
-/// Refuses everything that is no regular file, and says what it is.
+/// Refuses everything that is not a regular file, and says what it is.
 pub fn check_type(path: &Path, file_type: FileType) -> Result<(), FileError> {
     const NO_END: &str = "Reading it could wait forever or never end: use Bash with a timeout";
     let (kind, advice) = if file_type.is_file() {
@@ -75,7 +75,7 @@ pub fn check_type(path: &Path, file_type: FileType) -> Result<(), FileError> {
     })
 }
 
-/// The error for a file that is not there, with the names that may have been meant.
+/// The error for a missing file, with the names that may have been meant.
 pub fn missing(path: &Path, workspace: &Path) -> FileError {
     let parent = path.parent().unwrap_or(path);
     let hint = match parent.canonicalize() {
@@ -112,7 +112,7 @@ mod tests {
     use super::open;
     use crate::permissions::Places;
 
-    /// What is said about a path that is no regular file. An open that waited would wait here forever.
+    /// The message for a path that is not a regular file. If opening waited, the test would hang here.
     fn refused(path: &Path) -> String {
         let error =
             open(path, Path::new("/nowhere"), &Places::default()).expect_err("not a regular file");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_refused_by_its_type_at_once() {
+    fn files_that_never_end_are_refused_at_once_by_their_type() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let fifo = dir.path().join("fifo");
         rustix::fs::mknodat(

@@ -1,8 +1,8 @@
-//! Reading some lines of a file of any size.
+//! Reads some lines of a file of any size.
 //!
 //! The file is read once, from its beginning, in small buffers, and no further than needed: memory does not grow with
-//! the file, nor with a line, and the first page of a file costs the same whatever follows it. Budgets in bytes bound
-//! the time; a page that met one says so.
+//! the file or with a line, and the first page of a file costs the same whatever follows it. Budgets in bytes limit
+//! the time; a page that ended because of one says so.
 
 use std::io::{self, BufRead};
 use std::ops::Range;
@@ -13,14 +13,14 @@ use super::ledger::{Part, View};
 use super::numbered::{MAX_LINE_CHARS, push_line};
 use super::stamp::ContentHash;
 
-/// How much is read, in bytes, before a page ends early.
+/// How many bytes are read before a page ends early.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
-    /// Ahead of the first line asked for.
+    /// Before the first requested line.
     pub skipped: u64,
-    /// In the lines of the page, parts that are cut away included.
+    /// In the lines of the page, including parts that are cut.
     pub read: u64,
-    /// Behind the page, to tell how many lines there are.
+    /// After the page, to count the lines.
     pub counted: u64,
     /// In the text of the page.
     pub shown: usize,
@@ -47,21 +47,21 @@ pub struct Page {
     /// The bytes of those lines in the file.
     pub bytes: Range<u64>,
     pub hash: ContentHash,
-    /// Bytes that are no UTF-8 were replaced by marks.
+    /// Bytes that are not UTF-8 were replaced by marks.
     pub invalid: bool,
     pub rest: Rest,
 }
 
-/// What comes behind a page.
+/// What follows a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
-    /// Nothing: the file ends here, after so many lines.
+    /// Nothing: the file ends here and has this many lines.
     End { total: u64 },
-    /// More lines; how many in all, if that could be told in time.
+    /// More lines; how many in all, if the budget was enough to count them.
     More { total: Option<u64> },
-    /// The rest of the page's last line, and maybe others: the budget was met inside it.
+    /// The rest of the page's last line, and maybe more lines: the budget ended inside that line.
     OfLine,
-    /// The budget was met before the first line asked for.
+    /// The budget ended before the first requested line.
     TooFar { reached: u64 },
 }
 
@@ -74,8 +74,8 @@ impl Page {
     }
 }
 
-/// Reads the lines of `view`, which counts from 1. `terminator` is the byte that ends a line. Once `cancelled` says
-/// yes, an error of the kind [`io::ErrorKind::TimedOut`] ends the reading soon.
+/// Reads the lines of `view`, which counts from 1. `terminator` is the byte that ends a line. Once `cancelled`
+/// returns true, reading soon stops with an [`io::ErrorKind::TimedOut`] error.
 pub fn read_page(
     reader: impl BufRead,
     view: View,
@@ -119,7 +119,7 @@ struct Pager<'a, R> {
     cancelled: &'a dyn Fn() -> bool,
     /// Bytes read so far.
     position: u64,
-    /// The number of the line that begins, or goes on, at `position`.
+    /// The number of the line that begins or continues at `position`.
     line: u64,
 }
 
@@ -139,7 +139,7 @@ impl<R: BufRead> Pager<'_, R> {
                 return Err(io::ErrorKind::TimedOut.into());
             }
             match self.reader.fill_buf() {
-                // Asked again, because a borrow cannot leave a loop; it is answered from the buffer.
+                // Asked again, because a borrow cannot leave a loop; the second call only returns the buffer.
                 Ok(_) => return self.reader.fill_buf(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -152,7 +152,7 @@ impl<R: BufRead> Pager<'_, R> {
         self.position += count as u64;
     }
 
-    /// Goes to the beginning of the line `first`. False if the file ends, or the budget, before that.
+    /// Skips to the beginning of the line `first`. False if the file or the budget ends before that.
     fn skip_to(&mut self, first: u64, budget: u64) -> io::Result<bool> {
         let terminator = self.terminator;
         let mut open_line = false;
@@ -163,7 +163,7 @@ impl<R: BufRead> Pager<'_, R> {
             let missing = first - self.line;
             let buffer = self.fill()?;
             if buffer.is_empty() {
-                // A last line without an ending is a line too.
+                // A last line without an ending is also a line.
                 self.line += u64::from(open_line);
                 return Ok(false);
             }
@@ -224,14 +224,14 @@ impl<R: BufRead> Pager<'_, R> {
         Ok(page)
     }
 
-    /// Reads to the end of the line; `line` gets as much of it as can be shown, without its ending.
+    /// Reads to the end of the line. `line` gets as much of it as can be shown, without its ending.
     fn read_line(
         &mut self,
         line: &mut Vec<u8>,
         hasher: &mut Sha256,
         budget: u64,
     ) -> io::Result<LineEnd> {
-        /// The longest UTF-8 has four bytes a character; one character more tells that there is more.
+        /// UTF-8 needs at most four bytes for a character; one more character shows that the line continues.
         const MOST_BYTES: usize = 4 * (MAX_LINE_CHARS + 1);
         line.clear();
         let (start, terminator) = (self.position, self.terminator);
@@ -263,7 +263,7 @@ impl<R: BufRead> Pager<'_, R> {
         Ok(end)
     }
 
-    /// Looks for the end of the file.
+    /// Looks for the end of the file, counting lines.
     fn count_rest(&mut self, budget: u64) -> io::Result<Rest> {
         let (start, terminator) = (self.position, self.terminator);
         let mut total = self.line - 1;
@@ -283,14 +283,14 @@ impl<R: BufRead> Pager<'_, R> {
     }
 }
 
-/// Adds a line; whether some of it was no UTF-8.
+/// Adds a line. Returns whether some of it was not UTF-8.
 fn push_bytes(text: &mut String, number: u64, line: &[u8], from_start: bool) -> bool {
     let line = match line.strip_prefix(b"\xEF\xBB\xBF") {
         Some(line) if number == 1 && from_start => line,
         _ => line,
     };
     let decoded = String::from_utf8_lossy(line);
-    // A character cut by the limit at the very end is not wrong, and is not shown either.
+    // A character cut by the limit at the very end is not an error, and is not shown.
     let invalid = match std::str::from_utf8(line) {
         Ok(_) => false,
         Err(error) => decoded.chars().count() <= MAX_LINE_CHARS || error.error_len().is_some(),

@@ -1,4 +1,4 @@
-//! Changes that a person allowed only in part: from the text that there is to the one that there is to be. Pure.
+//! Changes that a person allowed only in part: from the current text to the allowed one. Pure.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use crate::protocol::PartOfFile;
 use crate::text::shortened;
 use crate::tools::ToolError;
 
-/// A comparison that takes longer than this is made coarser instead.
+/// After this time a comparison becomes coarser.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// More than this is not told of what was left out.
+/// The longest diff of what was left out.
 const LONGEST_DIFF: usize = 4_000;
 const CONTEXT: usize = 2;
 
-/// What the file of a call that changes only one is to hold.
+/// The new content for a call that changes only one file.
 pub fn only(files: Vec<PartOfFile>) -> Result<String, ToolError> {
     match <[PartOfFile; 1]>::try_from(files) {
         Ok([PartOfFile { after, .. }]) => Ok(after),
@@ -28,7 +28,7 @@ pub fn only(files: Vec<PartOfFile>) -> Result<String, ToolError> {
     }
 }
 
-/// What has to be spliced into `before` to make it `after`: no more than what differs, line by line.
+/// The splices that turn `before` into `after`. They cover only what differs, line by line.
 pub fn splices(before: &str, after: &str) -> Vec<Splice> {
     let diff = TextDiff::configure()
         .timeout(PATIENCE)
@@ -47,7 +47,7 @@ pub fn splices(before: &str, after: &str) -> Vec<Splice> {
         .collect()
 }
 
-/// A unified diff from `now` to `planned`, cut to a bearable length; `None` if they are the same.
+/// A unified diff from `now` to `planned`, cut to a limit; `None` if they are the same.
 pub fn left_out(now: &str, planned: &str) -> Option<String> {
     if now == planned {
         return None;
@@ -60,7 +60,7 @@ pub fn left_out(now: &str, planned: &str) -> Option<String> {
     Some(shortened(&text, LONGEST_DIFF, mark).into_owned())
 }
 
-/// Where each line starts, and where the last one ends.
+/// The start of each line, and the end of the last one.
 fn starts<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<usize> {
     let mut end = 0;
     let ends = lines.map(|line| {
@@ -74,7 +74,7 @@ fn bytes(starts: &[usize], lines: Range<usize>) -> Range<usize> {
     starts[lines.start]..starts[lines.end]
 }
 
-/// The splice without what both sides have in common at their ends.
+/// The splice without the common beginning and end of both sides.
 fn trimmed(text: &str, range: Range<usize>, with: &str) -> Splice {
     let old = &text[range.clone()];
     let common = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
@@ -123,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_splices_make_one_text_of_the_other(before in "[aä\r\n]{0,30}", after in "[aä\r\n]{0,30}") {
+        fn the_splices_turn_one_text_into_the_other(before in "[aä\r\n]{0,30}", after in "[aä\r\n]{0,30}") {
             prop_assert_eq!(apply(&before, &splices(&before, &after)).0, after);
         }
     }

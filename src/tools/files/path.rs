@@ -1,14 +1,14 @@
 //! From the path in a call's input to a place on the disk.
 //!
-//! [`resolve`] is pure: it says which path was meant. [`locate`] asks the disk which file that is, links followed; the
-//! real path is the key of the ledger and of the locks, so that two names of one file are one file here.
+//! [`resolve`] is pure: it says which path was meant. [`locate`] asks the disk which file that is, following links.
+//! The real path is the key of the ledger and of the locks, so that two names of one file count as one file.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::error::FileError;
-/// A path as it is shown to the model and to people: a name must not be able to look like something else.
+/// A path for the model and for people: control characters in a name are made visible.
 pub use crate::tools::tree::names::show as shown;
 
 /// Where a path leads.
@@ -16,14 +16,14 @@ pub use crate::tools::tree::names::show as shown;
 pub enum Located {
     /// Something is there; its path without links, `.` and `..`.
     Existing(PathBuf),
-    /// Nothing is there. `directory` is the nearest directory that exists, `missing` the names that do not.
+    /// Nothing is there. `directory` is the nearest existing directory, `missing` the names that do not exist.
     Missing {
         directory: PathBuf,
         missing: Vec<OsString>,
     },
 }
 
-/// The longest path that the system takes, without the NUL that ends it there.
+/// The longest path that the system accepts, without the terminating NUL.
 const MAX_BYTES: usize = 4095;
 
 /// The absolute path of the file that `input` means.
@@ -59,13 +59,13 @@ fn resolve_with_home(input: &str, cwd: &Path, home: Option<&Path>) -> Result<Pat
         }
         _ => cwd.join(input),
     };
-    // Directories could be made one by one to any depth, but nothing could open the file by its path afterwards.
+    // Directories could be created one by one to any depth, but then nothing could open the file by its path.
     if path.as_os_str().len() > MAX_BYTES {
         return Err(FileError::BadPath(format!(
             "The path is longer than {MAX_BYTES} bytes, the most that the system takes"
         )));
     }
-    // Collecting the components drops `.` and doubled slashes. `..` stays: what it means depends on links.
+    // Collecting the components drops `.` and doubled slashes. `..` stays, because its meaning depends on links.
     Ok(path.components().collect())
 }
 
@@ -82,7 +82,7 @@ pub fn locate(path: &Path) -> Result<Located, FileError> {
     let mut missing = Vec::new();
     let mut rest = path;
     loop {
-        // A link that is there and leads nowhere: creating its target would write to a place nobody named.
+        // A dangling link: creating its target would write to a place that the call did not name.
         if rest.is_symlink() {
             return Err(FileError::BadPath(format!(
                 "{} is a symbolic link to {}, which does not exist. Create the target, or remove the link",
@@ -95,7 +95,7 @@ pub fn locate(path: &Path) -> Result<Located, FileError> {
             (rest.components().next_back(), rest.parent())
         else {
             return Err(FileError::BadPath(format!(
-                "{} goes through `..` of a directory that does not exist",
+                "{} uses `..` after a directory that does not exist",
                 shown(path)
             )));
         };
@@ -128,14 +128,14 @@ pub fn is_inside(path: &Path, directory: &Path) -> bool {
         .is_ok_and(|directory| path.starts_with(directory))
 }
 
-/// A path as the screen shows it: without the workspace it lies in.
+/// A path for the screen: relative to the workspace if it is inside.
 pub fn shown_from(path: &Path, workspace: &Path) -> String {
     shown(path.strip_prefix(workspace).unwrap_or(path))
 }
 
 /// Names in the directory of `path` that are close to its own: for "did you mean".
 pub fn similar_names(path: &Path) -> Vec<PathBuf> {
-    /// A directory is looked at no further than this, so that a slip costs no second.
+    /// The most entries that are looked at, so that a typing error is answered quickly.
     const MOST_ENTRIES: usize = 10_000;
     const MOST_NAMES: usize = 3;
     let (Some(parent), Some(wanted)) = (path.parent(), path.file_name()) else {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn names_cannot_hide_what_they_are() {
+    fn control_characters_in_names_are_made_visible() {
         assert_eq!(
             shown(Path::new("/a\n\u{1b}[31m/\u{202e}txt.exe")),
             "/a\\n\\u{1b}[31m/\\u{202e}txt.exe"

@@ -1,8 +1,8 @@
-//! PDF files as text, as far as that can be had with simple means.
+//! PDF files as text, as far as simple means can extract it.
 //!
-//! Pages are found, their content is unpacked, and the texts that they draw are decoded with what their fonts say.
-//! What needs more (encryption, other packings, scanned pages, fonts without a table) is named as not extracted: the
-//! model is told of `pdftotext` instead of being shown something wrong.
+//! It finds the pages, unpacks their content, and decodes the text that they draw with the tables of their fonts. If
+//! that is not enough (encryption, other compression, scanned pages, fonts without a table), the result says that the
+//! text was not extracted and points to `pdftotext`, because wrong text would be worse.
 
 mod content;
 mod file;
@@ -18,10 +18,10 @@ use super::path::shown;
 use file::File;
 use font::Fonts;
 
-/// Text behind this is left out.
+/// Text after this is left out.
 const MAX_CHARS: usize = 150_000;
 
-/// What a model is shown of the PDF file in `bytes`.
+/// What the model is shown of the PDF file in `bytes`.
 pub fn describe(bytes: &[u8], path: &Path, cancelled: &dyn Fn() -> bool) -> String {
     let file = File::new(bytes, cancelled);
     let pages = file.pages();
@@ -50,7 +50,7 @@ pub fn describe(bytes: &[u8], path: &Path, cancelled: &dyn Fn() -> bool) -> Stri
             break;
         }
         let text = content::text(&mut fonts, &file.page(page));
-        // Without its fonts, or a part of its content, a page would say something else.
+        // Without its fonts or a part of its content, a page would show wrong text.
         if file.is_exhausted() {
             break;
         }

@@ -1,11 +1,11 @@
-//! PDF files in a build without the feature `pdf`: only that they are there.
+//! PDF files in a build without the `pdf` feature: only name and size.
 
 use std::path::Path;
 
 use super::error::human_size;
 use super::path::shown;
 
-/// What is said about a file, like the real one's.
+/// Same signature as the real one.
 pub fn describe(bytes: &[u8], path: &Path, _cancelled: &dyn Fn() -> bool) -> String {
     format!(
         "PDF file: {} ({}). This build of agent-tui cannot read PDF files; use Bash, for example with `pdftotext`",

@@ -1,7 +1,8 @@
 //! A place in a directory that cannot be swapped for another one.
 //!
 //! Between finding out where a path leads and using it, a directory on the way can be replaced by a link. So the
-//! directory of a file is opened once, with no link on the way, and everything after that is done relative to it.
+//! directory of a file is opened once, without following any link, and everything after that is relative to the open
+//! directory.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,19 +20,19 @@ pub struct Place {
     real: PathBuf,
 }
 
-/// Directories that were made for a file. Dropped before [`keep`](Self::keep), they are removed again.
+/// Directories that were created for a file. If this is dropped before [`keep`](Self::keep), they are removed again.
 #[derive(Debug, Default)]
 pub struct MadeDirectories {
     made: Vec<(OwnedFd, OsString)>,
 }
 
-/// Opening a file must neither wait for a writer on the other side of a FIFO, nor be inherited by a command.
+/// Opening a file must not wait for a FIFO's writer, and commands must not inherit it.
 const READING: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOCTTY);
 
-/// Where the system allows it, a directory is opened as a mere place: that needs no right to list it.
+/// If the system allows it, a directory is opened with `O_PATH`, which does not need the right to list it.
 #[cfg(target_os = "linux")]
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
@@ -52,7 +53,7 @@ impl Place {
         })
     }
 
-    /// The place `missing` below `directory`; all its directories are made.
+    /// The place `missing` below `directory`. Creates all its directories.
     pub fn make(directory: &Path, missing: &[OsString]) -> io::Result<(Self, MadeDirectories)> {
         let (name, parents) = missing.split_last().ok_or(io::ErrorKind::InvalidInput)?;
         let mut made = MadeDirectories::default();
@@ -61,7 +62,7 @@ impl Place {
         for parent in parents {
             match rustix::fs::mkdirat(&current, parent, Mode::from_raw_mode(0o777)) {
                 Ok(()) => made.made.push((current.try_clone()?, parent.clone())),
-                // Somebody else was faster; the directory is there, which is all that is needed.
+                // Another process created it first, which is fine.
                 Err(rustix::io::Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -87,12 +88,12 @@ impl Place {
         &self.real
     }
 
-    /// Opens what is there now for reading. A link is not followed.
+    /// Opens the file that is there now for reading. Does not follow a link.
     pub fn open(&self) -> io::Result<File> {
         self.open_beside(&self.name)
     }
 
-    /// The same, for another name in its directory.
+    /// The same for another name in its directory.
     pub(super) fn open_beside(&self, name: &OsStr) -> io::Result<File> {
         let flags = READING | OFlags::NOFOLLOW;
         let file = rustix::fs::openat(&self.directory, name, flags, Mode::empty())?;
@@ -117,7 +118,7 @@ impl MadeDirectories {
 impl Drop for MadeDirectories {
     fn drop(&mut self) {
         for (parent, name) in self.made.drain(..).rev() {
-            // One that somebody has put something into stays, which is right.
+            // A directory that is no longer empty stays.
             let _ = rustix::fs::unlinkat(&parent, &name, AtFlags::REMOVEDIR);
         }
     }
@@ -128,7 +129,8 @@ pub fn open_real(real: &Path) -> io::Result<File> {
     Ok(File::from(open_without_links(real, READING)?))
 }
 
-/// A directory that a search starts at, held open: what is opened below it is below it, whatever is swapped meanwhile.
+/// The directory in which a search starts, held open: files opened through it are below it, even if something is
+/// swapped for a link meanwhile.
 #[derive(Debug)]
 pub struct Anchor(OwnedFd);
 
@@ -138,7 +140,7 @@ impl Anchor {
         Ok(Self(open_without_links(real, DIRECTORY)?))
     }
 
-    /// Opens the file at `path`, seen from here, for reading. No link on the way is followed.
+    /// Opens the file at `path`, relative to this directory, for reading. Follows no link.
     pub fn open(&self, path: &Path) -> io::Result<File> {
         Ok(File::from(open_below(self.0.as_fd(), path, READING)?))
     }
@@ -175,7 +177,7 @@ fn open_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Resu
     open_step_by_step(directory, path, flags)
 }
 
-/// One name after the other, none of which may be a link.
+/// Opens one name after the other. None of them may be a link.
 fn open_step_by_step(directory: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let names: Vec<&OsStr> = path
         .components()
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_below_an_anchor_leads_out_of_it_on_old_kernels_either() {
+    fn no_path_below_an_anchor_escapes_on_old_kernels_either() {
         use std::os::fd::AsFd;
 
         let dir = tempfile::tempdir().expect("a temporary directory");
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_made_for_nothing_are_removed_again() {
+    fn created_directories_are_removed_if_the_write_fails() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let root = dir.path().canonicalize().expect("it exists");
         let missing = ["a".into(), "b".into(), "c.txt".into()];

@@ -1,4 +1,4 @@
-//! C9: several processes change one file at the same time. What a call reports as done is in the file.
+//! Several processes change one file at the same time. Every change that a call reports as done must be in the file.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ const HOME: &str = "AGENT_TUI_TEST_HOME";
 const NAME: &str = "AGENT_TUI_TEST_WRITER";
 const FILE: &str = "shared.txt";
 
-/// One of the processes: the test binary again, told by its environment what to do.
+/// One of the processes: the test binary again, which gets its job through environment variables.
 #[test]
 fn a_writer() {
     let (Some(home), Ok(name)) = (std::env::var_os(HOME), std::env::var(NAME)) else {
@@ -27,10 +27,10 @@ fn a_writer() {
     });
 }
 
-/// Adds a line as the model would: reads, edits, and begins again when told that the file has changed.
+/// Adds a line as the model would: reads, edits, and starts over if the file has changed.
 async fn write_line(scratch: &Scratch, line: &str) {
     loop {
-        // Reading the same again only says so.
+        // A second read of the same content only says that it is unchanged.
         let _ = scratch.read(FILE).await;
         match scratch.edit(FILE, "END", &format!("{line}\nEND")).await {
             Ok(_) => return,
@@ -39,7 +39,7 @@ async fn write_line(scratch: &Scratch, line: &str) {
     }
 }
 
-/// A home in memory, if there is such: a thousand edits wait for the disk more than a thousand times.
+/// A home directory in memory if possible, because a thousand edits sync to the disk more than a thousand times.
 fn home() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let home = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir());
@@ -70,12 +70,12 @@ fn finish(writers: Vec<Child>) {
     }
 }
 
-/// The lines of the file, each of which is there once.
+/// The lines of the file, none of which may be there twice.
 fn lines(scratch: &Scratch) -> HashSet<String> {
     let text = String::from_utf8(scratch.bytes(FILE)).expect("text");
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let once: HashSet<String> = lines.iter().cloned().collect();
-    assert_eq!(once.len(), lines.len(), "nothing is there twice");
+    assert_eq!(once.len(), lines.len(), "no line is there twice");
     once
 }
 
@@ -98,11 +98,12 @@ fn c9_of_a_thousand_edits_by_four_processes_none_is_lost() {
     assert_eq!(scratch.names(), [FILE]);
 }
 
-/// The editor reads, adds a line, and saves by rename, knowing of no lock. What others wrote between its reading and its
-/// saving is the editor's to lose, and what it saw for the moment in which an edit was found to be a conflict is its to keep:
-/// a line of the others may be there twice. What it has saved itself is there once, always.
+/// The editor reads, adds a line, and saves by rename, without any lock. It may overwrite lines that others wrote
+/// between its reading and its saving. It may also see, and save again, a line of an edit that was then undone
+/// because of a conflict: so a line of the others may be there twice. Every line that the editor saved itself is
+/// there exactly once.
 #[test]
-fn c9_what_an_editor_saves_while_others_edit_is_never_lost() {
+fn a_save_by_an_editor_during_edits_is_never_lost() {
     const SAVES: usize = 200;
     let home = home();
     let scratch = Scratch::at(home.path());
@@ -122,7 +123,8 @@ fn c9_what_an_editor_saves_while_others_edit_is_never_lost() {
         let times = text.lines().filter(|line| *line == saved).count();
         assert_eq!(times, 1, "{saved}");
     }
-    // Where the editor saves twice within one edit, the version in between stays beside the file rather than being lost.
+    // If the editor saves twice within one edit, the version in between is kept next to the file, so that it is not
+    // lost.
     let beside = |name: &String| name.starts_with(".agent-tui-");
     let (aside, named): (Vec<String>, Vec<String>) = scratch.names().into_iter().partition(beside);
     assert_eq!(named, [FILE], "{aside:?}");

@@ -1,4 +1,4 @@
-//! Swapping a directory or a file for a link to the outside while the tools work must never lead them there.
+//! Swapping a directory or a file for a link to the outside while the tools work must never make them follow it.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::tools::read::Read;
 use crate::tools::write::Write;
 use crate::tools::{Tool, ToolError, ToolOutput};
 
-/// How often something is swapped; `RACE_SWAPS` asks for more.
+/// How often something is swapped; `RACE_SWAPS` sets another number.
 const SWAPS: usize = 20_000;
 
 /// A workspace with `d/file`, and an outside with a file of the same name.
@@ -33,7 +33,7 @@ impl Ground {
         std::fs::create_dir(scratch.path("d")).expect("mkdir");
         std::fs::write(outside.join("file"), "secret\n").expect("write");
         scratch.put("d/file", "inside\n");
-        // It was read with the person's leave: only the place speaks against changing it.
+        // It was read with permission, so that only its place can prevent the change.
         let path = outside.join("file").display().to_string();
         scratch.read(&path).await.expect("readable");
         Self { scratch, outside }
@@ -64,7 +64,7 @@ impl Ground {
         allowed.then(|| Grant::by_person().at(places(&touches, &world)))
     }
 
-    /// What a call comes to that is allowed; `None` if it is not.
+    /// The result of a call that is allowed; `None` if it is not.
     async fn call<T: Tool>(&self, tool: &T, input: Value) -> Option<Result<ToolOutput, ToolError>> {
         let grant = self.grant(tool, &input)?;
         let input: T::Input = serde_json::from_value(input).expect("an input of the tool");
@@ -83,7 +83,8 @@ impl Ground {
     }
 }
 
-/// Swaps the directory and then the file for links to the outside, and back. What fails is tried again next time.
+/// Swaps the directory and then the file for links to the outside, and back. Failures are ignored; the next round
+/// tries again.
 fn swap(root: &Path, outside: &Path, round: usize) {
     let (d, kept) = (root.join("d"), root.join("kept"));
     let (file, kept_file) = (root.join("d/file"), root.join("kept-file"));
@@ -132,7 +133,7 @@ fn c10_whatever_is_swapped_between_decision_and_use_nothing_outside_is_touched()
         }
     });
     ground.assert_untouched();
-    // Otherwise nothing was put to the test.
+    // Otherwise the test has tested nothing.
     assert!(tally.done > 0 && tally.refused > 0, "{tally:?}");
 }
 

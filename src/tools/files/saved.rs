@@ -1,4 +1,4 @@
-//! A change that is on the disk, in words for the model and as a difference for the screen.
+//! A change that was written to the disk, in words for the model and as a diff for the screen.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -15,14 +15,14 @@ use super::{FileChange, FileError, Seen, Stamp};
 use crate::protocol::{FileDiff, ForPerson, ResultBlock};
 use crate::tools::{ToolCx, ToolOutput};
 
-/// The result of a call of which the person allowed nothing.
+/// The result of a call if the person allowed no part of it.
 pub const NOTHING_ALLOWED: &str = "The user did not allow any part of this change, so nothing was written. Do not try it again; ask how to continue";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
-    /// As the call gave it, made absolute.
+    /// The path from the call, made absolute.
     pub path: PathBuf,
-    /// As the screen shows it.
+    /// The name for the screen.
     pub name: String,
     /// `None` for a file that was created.
     pub before: Option<String>,
@@ -31,7 +31,7 @@ pub struct Saved {
     pub stamp: Stamp,
     /// Other names of the file, which keep the old content.
     pub other_links: u64,
-    /// The owner that the file had and could not keep.
+    /// The owner that the file had and lost.
     pub lost_owner: Option<LostOwner>,
 }
 
@@ -48,7 +48,7 @@ impl Saved {
         }
     }
 
-    /// The output of a call that the person allowed only in part; `planned` is what the file would have held.
+    /// The output of a call that the person allowed only in part; `planned` is what the file would have contained.
     pub fn into_part(self, planned: &str) -> ToolOutput {
         let text = match left_out(&self.after, planned) {
             None => self.in_words(),
@@ -61,11 +61,11 @@ impl Saved {
         self.into_output(text)
     }
 
-    /// The output of a call whose only effect this is: `text` for the model, the difference for the screen.
+    /// The output of a call with this as its only effect: `text` for the model, the diff for the screen.
     pub fn into_output(self, text: String) -> ToolOutput {
         ToolOutput {
             for_model: vec![ResultBlock::text(text + &self.remarks())],
-            // The difference says it to the person.
+            // The person sees the diff.
             for_person: ForPerson {
                 output: Some(0..0),
                 ..ForPerson::default()
@@ -83,7 +83,7 @@ impl Saved {
         }
     }
 
-    /// What the model has to know beside the change itself.
+    /// What the model has to know besides the change itself.
     pub fn remarks(&self) -> String {
         let mut text = String::new();
         if self.other_links > 0 {
@@ -102,7 +102,7 @@ impl Saved {
         text
     }
 
-    /// Gives a file that existed before what it held then, unless somebody else has changed it since.
+    /// Restores the old content of a file that existed before, unless another program has changed it since.
     pub fn take_back(&self, cx: &ToolCx) -> Result<(), FileError> {
         let FileChange {
             path,
@@ -115,7 +115,7 @@ impl Saved {
         let failed = |error: std::io::Error| FileError::io("restore", path, &error);
         let _lock = PathLock::acquire(path);
         let old = cx.env.checkpoints.get(before).map_err(failed)?;
-        // Restoring it is right even where the log does not take it any more.
+        // Restore it even if the log no longer accepts entries.
         let _ = cx.journal.announce(FileChange {
             path: path.clone(),
             before: Some(*after),

@@ -45,7 +45,7 @@ impl Scratch {
         }
     }
 
-    /// In the home of another one, which may be of another process.
+    /// In the home of another workspace, possibly of another process.
     pub fn at(home: &Path) -> Self {
         let root = home.join("work");
         let programs = Arc::new(Programs::find([root.as_path()]));
@@ -84,6 +84,7 @@ impl Scratch {
             starter: Starter::default(),
             inner: Inner::nothing(),
             extensions: Arc::default(),
+            deferred: Arc::default(),
             off_limits: OffLimits::default(),
             env: Arc::new(env),
         };
@@ -104,7 +105,7 @@ impl Scratch {
         self.root.join(name)
     }
 
-    /// Puts a file there, behind the tools' back.
+    /// Writes a file without going through the tools.
     pub fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         std::fs::write(&path, content).expect("write");
@@ -115,7 +116,7 @@ impl Scratch {
         std::fs::read(self.path(name)).expect("readable")
     }
 
-    /// All that is in the workspace, so that a temporary file left behind shows.
+    /// All names in the workspace, so that tests notice leftover temporary files.
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.root).expect("list").flatten();
         let mut names: Vec<String> = entries
@@ -170,12 +171,12 @@ impl Scratch {
         tool.call(parsed, grant, self.cx.clone()).await
     }
 
-    /// What all calls share; before the first one it can be changed.
+    /// What all calls share. It can be changed before the first call.
     pub fn environment(&mut self) -> &mut Environment {
         Arc::get_mut(&mut self.cx.env).expect("no call has it yet")
     }
 
-    /// Calls without validating first: what the call itself checks.
+    /// Calls without validating first, to test what the call itself checks.
     pub async fn call<T: Tool>(&self, tool: &T, input: Value) -> Result<ToolOutput, ToolError> {
         let parsed: T::Input = serde_json::from_value(input).expect("an input of the tool");
         tool.call(parsed, Grant::by_person(), self.cx.clone()).await
@@ -190,7 +191,7 @@ pub fn text(output: &ToolOutput) -> String {
     }
 }
 
-/// Changes the content of a file and nothing else: its size and all of its times stay.
+/// Changes the content of a file and nothing else: its size and times stay.
 pub fn change_secretly(path: &Path, content: &[u8]) {
     let before = path.metadata().expect("there").modified().expect("a time");
     let size = path.metadata().expect("there").len();
@@ -199,7 +200,7 @@ pub fn change_secretly(path: &Path, content: &[u8]) {
     set_modified(path, before);
 }
 
-/// Sets the time of the last change, which is otherwise the clock's and can be the same for two changes.
+/// Sets the modification time, because two quick changes can have the same time.
 pub fn set_modified(path: &Path, to: SystemTime) {
     let file = std::fs::File::options()
         .write(true)

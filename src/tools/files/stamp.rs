@@ -1,7 +1,7 @@
-//! What identifies a state of a file: its content's hash, and the cheap signs of a change.
+//! What identifies a state of a file: the hash of its content, and a cheap stamp.
 //!
-//! The signs (modification time and size) tell most changes at the price of one `fstat`; the hash tells the rest: a
-//! change within one tick of the clock, or a program that set the time back.
+//! The stamp (modification time and size) detects most changes with one `fstat`. The hash detects the rest: a change
+//! within one tick of the clock, or a program that set the time back.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContentHash([u8; 32]);
 
-/// The signs of a file that change with nearly every change to it.
+/// The metadata that changes with nearly every change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     pub mtime_seconds: i64,
@@ -23,7 +23,7 @@ pub struct Stamp {
     pub size: u64,
 }
 
-/// A text that is no [`ContentHash`].
+/// A text that is not a [`ContentHash`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a content hash")]
 pub struct NotAHash(String);
@@ -33,7 +33,7 @@ impl ContentHash {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Hashes what is left to read, without holding it.
+    /// Hashes the rest of a reader without holding it in memory.
     pub fn of_reader(mut reader: impl Read) -> io::Result<Self> {
         let mut hasher = Sha256::new();
         let mut buffer = vec![0; 64 * 1024];
@@ -101,7 +101,7 @@ mod tests {
     use super::ContentHash;
 
     #[test]
-    fn a_hash_survives_being_written_and_parsed() {
+    fn a_hash_can_be_written_and_parsed() {
         let hash = ContentHash::of(b"content");
         assert_eq!(hash.to_string().parse(), Ok(hash));
         assert!("12".parse::<ContentHash>().is_err());

@@ -1,9 +1,9 @@
-//! Text as files have it: encodings, byte order marks, line endings.
+//! Text files: encodings, byte order marks, line endings.
 //!
-//! Nothing is normalised here. A [`Text`] can always be written back as the very bytes it was read from; what cannot
-//! be (bytes that are no valid UTF-8 or UTF-16) is not made into one.
+//! Nothing is normalised here. A [`Text`] can always be written back as the same bytes that it was read from; bytes
+//! for which that is impossible (invalid UTF-8 or UTF-16) do not become a [`Text`].
 
-/// The content of a text file, without a byte order mark and with the line endings that it has.
+/// The content of a text file, without a byte order mark and with its own line endings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
     pub content: String,
@@ -18,11 +18,11 @@ pub enum Encoding {
     Utf16BigEndian,
 }
 
-/// Why some bytes are no text that could be written back.
+/// Why some bytes are not a text that could be written back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotText {
     Binary,
-    /// Text in another encoding, or damaged; the offset of the first byte that is wrong.
+    /// Another encoding, or damaged; the offset of the first invalid byte.
     Invalid {
         at: usize,
     },
@@ -35,7 +35,7 @@ pub enum Ending {
     Cr,
 }
 
-/// So much of a file's beginning decides whether it is text.
+/// How many bytes at the beginning of a file decide whether it is text.
 pub const SNIFFED: usize = 8 * 1024;
 
 impl Text {
@@ -79,7 +79,7 @@ impl Text {
 
     /// The position in the file of a position in `content`.
     pub fn position_in_file(&self, position: usize) -> usize {
-        // The mark belongs to the first character: who has seen the file's first line has seen it.
+        // The mark belongs to the first character: a model that has seen the first line has seen it.
         if position == 0 {
             return 0;
         }
@@ -113,7 +113,7 @@ impl Text {
 }
 
 impl Encoding {
-    /// The encoding that the beginning of a file announces.
+    /// The encoding that the first bytes of a file indicate.
     pub fn of(head: &[u8]) -> Self {
         [
             Self::Utf8WithMark,
@@ -151,8 +151,8 @@ impl Ending {
         }
     }
 
-    /// The ending that most lines of `text` have; `None` when it has no line ending at all. A lone CR ends a line only
-    /// in a text without any LF: elsewhere it is a character like others, as in the output of a progress bar.
+    /// The ending of most lines of `text`; `None` if it has no line ending at all. A lone CR ends a line only in a
+    /// text without any LF; elsewhere it is a normal character, as in the output of a progress bar.
     pub fn dominant(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let lf = memchr::memchr_iter(b'\n', bytes).count();
@@ -163,7 +163,7 @@ impl Ending {
         Some(if crlf * 2 > lf { Self::CrLf } else { Self::Lf })
     }
 
-    /// The ending of every line of `text`; `None` when there is none, or lines end in different ways.
+    /// The ending of all lines of `text`; `None` if there is none, or if they differ.
     pub fn uniform(text: &str) -> Option<Self> {
         let ending = Self::dominant(text)?;
         let bytes = text.as_bytes();
@@ -186,18 +186,19 @@ impl Ending {
     }
 }
 
-/// The byte that ends lines in a file that begins with `head`.
+/// The byte that ends lines in a file with this beginning.
 pub fn terminator(head: &[u8]) -> u8 {
     let cr_only = memchr::memchr(b'\n', head).is_none() && memchr::memchr(b'\r', head).is_some();
     if cr_only { b'\r' } else { b'\n' }
 }
 
-/// Whether a file that begins with `head` is no text in any encoding that people use for text. Not for UTF-16.
+/// Whether a file with this beginning is not text in any common encoding. Not for UTF-16.
 pub fn is_binary(head: &[u8]) -> bool {
     if memchr::memchr(0, head).is_some() {
         return true;
     }
-    // Backspace, form feed and escape are in logs and man pages; more than a few others are in no text.
+    // Logs and man pages contain backspace, form feed and escape; a text does not contain more than a few other
+    // control bytes.
     let is_strange =
         |byte: &u8| *byte < 0x20 && !matches!(*byte, b'\t' | b'\n' | b'\r' | 8 | 12 | 27);
     let strange = head.iter().filter(|byte| is_strange(byte)).count();
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_back_is_no_text() {
+    fn bytes_that_could_not_be_written_back_are_not_text() {
         for (bytes, expected) in [
             (&b"caf\xe9 au lait"[..], NotText::Invalid { at: 3 }),
             (b"\xEF\xBB\xBFab\xff", NotText::Invalid { at: 5 }),

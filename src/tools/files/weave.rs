@@ -1,7 +1,7 @@
-//! Making the text that replaces a match, out of what the file has and what the model wrote.
+//! Builds the text that replaces a match from the file's text and the model's text.
 //!
-//! The model's text can differ from the file's in ways that do not count (line endings, quotes). Where the new text
-//! says the same as the old one, the file's own characters stay; only what differs is taken from the model.
+//! The model's text can differ from the file's in ways that are ignored (line endings, quotes). Where new and old
+//! text are equal in this sense, the file's own characters stay; only real differences come from the model.
 
 use std::borrow::Cow;
 
@@ -10,19 +10,19 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::matching::{Quotes, Unit, units};
 use super::text::Ending;
 
-/// What decides about characters that do not count.
+/// How to treat characters whose differences are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weave {
     pub quotes: Quotes,
     /// The byte that ends lines in this file.
     pub terminator: u8,
-    /// What new lines end with; as the model wrote them if the file has no line ending yet.
+    /// The ending of new lines. `None` keeps what the model wrote, for a file without line endings.
     pub ending: Option<Ending>,
 }
 
 impl Weave {
-    /// What [`replace`](Self::replace) comes to for every region of a file that has no CR, when quotes have to be the
-    /// same: nothing of the file's differs from the model's but line endings, and the file has one kind of them.
+    /// The result of [`replace`](Self::replace) for every region of a file without CR, if quotes have to match
+    /// exactly: then only line endings can differ, and the file has one kind of them.
     pub fn plain(self, new: &str) -> Cow<'_, str> {
         match self.ending {
             Some(_) if new.contains("\r\n") => Cow::Owned(new.replace("\r\n", "\n")),
@@ -30,7 +30,7 @@ impl Weave {
         }
     }
 
-    /// The text that replaces `region`, a part of the file, when `new` is wanted there.
+    /// The replacement for `region`, a part of the file, if `new` is to be there.
     pub fn replace(self, region: &str, new: &str) -> String {
         let region: Vec<Unit<'_>> = units(region, self.quotes, self.terminator).collect();
         let new: Vec<Unit<'_>> = units(new, self.quotes, self.terminator).collect();
@@ -68,7 +68,7 @@ impl Weave {
     }
 
     fn replace_lines(self, result: &mut String, old: &[Unit<'_>], new: &[Unit<'_>]) {
-        /// Beyond this the comparison character by character would take longer than it is worth.
+        /// Above this size, comparing character by character takes too long.
         const MOST_COMPARED: usize = 8_000;
         if old.len() > MOST_COMPARED || new.len() > MOST_COMPARED {
             return self.add(result, new);
@@ -89,7 +89,7 @@ impl Weave {
         }
     }
 
-    /// Adds what the model wrote, with the file's line ending.
+    /// Adds text from the model, with the file's line ending.
     fn add(self, result: &mut String, new: &[Unit<'_>]) {
         for unit in new {
             match self.ending {
@@ -100,7 +100,7 @@ impl Weave {
     }
 }
 
-/// Adds what the file has.
+/// Adds text from the file.
 fn keep(result: &mut String, old: &[Unit<'_>]) {
     result.extend(old.iter().map(|unit| unit.original));
 }

@@ -1,7 +1,7 @@
-//! What a pattern means: a root to walk, a glob, and what of the tree cannot match anyway.
+//! Interprets a pattern: the root to walk, the glob, and which parts of the tree cannot match.
 //!
-//! Without a slash a pattern is matched against the name of a file at any depth, with one against the path below the
-//! root.
+//! A pattern without a slash is matched against the name of a file at any depth, one with a slash against the path
+//! below the root.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -12,15 +12,15 @@ use super::Input;
 use crate::tools::ToolError;
 use crate::tools::tree::{self, Hidden, names};
 
-/// A search that can be run.
+/// A valid search.
 #[derive(Debug)]
 pub(super) struct Query {
     pub(super) root: PathBuf,
     pub(super) hidden: Hidden,
-    /// A set of one: unlike a single glob, a set knows faster ways than a regex for the simple ones.
+    /// A set with one glob, because sets match simple globs faster than a single glob does.
     pub(super) matcher: GlobSet,
     pub(super) target: Target,
-    /// The names that the pattern begins with: other directories at their depth are not entered.
+    /// The names that the pattern begins with: other directories at that depth are not entered.
     pub(super) fixed: Vec<String>,
     pub(super) max_depth: Option<usize>,
 }
@@ -62,7 +62,7 @@ impl Query {
             _ => pattern.as_str(),
         };
         let bad = |error: globset::Error| {
-            ToolError::new(format!("`pattern` is not a glob that can be used: {error}"))
+            ToolError::new(format!("`pattern` is not a valid glob: {error}"))
                 .saying("the pattern is not a valid glob")
         };
         let glob = GlobBuilder::new(pattern)
@@ -85,7 +85,7 @@ impl Query {
                 .take_while(|part| is_literal(part))
                 .map(|part| (*part).to_owned())
                 .collect(),
-            // A brace may have slashes in it, so that its parts cannot be counted.
+            // A brace may contain slashes, so the depth is unknown.
             max_depth: (parts.len() > 1 && !pattern.contains("**") && !pattern.contains('{'))
                 .then_some(parts.len()),
             root,
@@ -93,12 +93,13 @@ impl Query {
     }
 }
 
-/// Moves what a pattern says about the place to start from into the root: an absolute path, and leading `.` and `..`.
+/// Moves the leading part of a pattern that names a directory into the root: an absolute path, and leading `.` and
+/// `..`.
 fn rebase(root: PathBuf, pattern: &str) -> (PathBuf, String) {
     let mut root = root;
     let mut pattern = pattern;
     if Path::new(pattern).is_absolute() {
-        // Below the root, the pattern means the same as its relative form, also to ignore files.
+        // Below the root, use the relative form, so that ignore files apply in the same way.
         let below = root
             .to_str()
             .and_then(|root| pattern.strip_prefix(root))
@@ -123,7 +124,7 @@ fn rebase(root: PathBuf, pattern: &str) -> (PathBuf, String) {
         }
         pattern = rest;
     }
-    // A directory means what is in it.
+    // A directory means the files in it.
     let pattern = match pattern {
         "" => "**".to_owned(),
         directory if directory.ends_with('/') => format!("{directory}**"),

@@ -1,4 +1,4 @@
-//! Runs a query: every file that matches is counted, the newest are kept.
+//! Runs a query: counts every match, and keeps the newest.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,22 +13,22 @@ use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::first::{Entry, First, Hand, Key, Limit};
 use crate::tools::tree::{self, Stop, Unread, names};
 
-/// How many paths are shown; of the rest only the number.
+/// How many paths are shown; the rest is only counted.
 const MAX_PATHS: usize = 100;
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Found {
     /// The newest [`MAX_PATHS`], newest first.
     pub paths: Vec<PathBuf>,
-    /// How many there are in all.
+    /// The number of all matches.
     pub total: usize,
-    /// The search was stopped before it had seen everything.
+    /// The search was stopped before the end.
     pub stopped: bool,
     pub unread: Unread,
 }
 
-/// Searches. What is found depends on the tree alone, unless `stop` is set before the end.
+/// Searches. The result depends only on the tree, unless `stop` is set before the end.
 pub(super) fn search(query: &Query, off_limits: &OffLimits, stop: &Stop) -> Found {
     let shared = Shared {
         query,
@@ -59,7 +59,7 @@ pub(super) fn search(query: &Query, off_limits: &OffLimits, stop: &Stop) -> Foun
 }
 
 impl Found {
-    /// The answer as the model reads it.
+    /// The text for the model.
     pub(super) fn text(&self) -> String {
         let mut lines: Vec<String> = self.paths.iter().map(|path| names::show(path)).collect();
         if lines.is_empty() {
@@ -152,7 +152,7 @@ impl Worker<'_> {
         WalkState::Continue
     }
 
-    /// A link counts as the file it leads to; one that leads to a directory, or nowhere, is no file.
+    /// A link counts as the file that it points to. A link to a directory and a dangling link are ignored.
     fn add(&mut self, entry: DirEntry) {
         let metadata = match fs::metadata(entry.path()) {
             Ok(metadata) if metadata.is_file() => metadata,

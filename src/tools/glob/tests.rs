@@ -1,4 +1,4 @@
-//! Glob on real trees: what patterns mean, what is left out, and what may go wrong.
+//! Glob on real trees: patterns, ignored files, and errors.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -28,7 +28,7 @@ async fn find_in(cwd: &Path, pattern: &str, path: Option<&str>) -> Result<ToolOu
     .await
 }
 
-/// What is found in a tree, without its root.
+/// The matches in a tree, relative to its root.
 async fn find(tree: &Tree, pattern: &str) -> String {
     tree.told(find_in(tree.root(), pattern, None).await)
 }
@@ -75,7 +75,7 @@ async fn braces_are_alternatives_also_with_slashes_in_them() {
 }
 
 #[tokio::test]
-async fn the_newest_come_first_and_ties_go_by_path() {
+async fn the_newest_come_first_and_ties_are_sorted_by_path() {
     let tree = Tree::new([("a", ""), ("b", ""), ("c", ""), ("d", "")]);
     tree.set_age("c", 1);
     tree.set_age("a", 2_000);
@@ -83,7 +83,7 @@ async fn the_newest_come_first_and_ties_go_by_path() {
 }
 
 #[tokio::test]
-async fn after_a_hundred_it_says_how_many_more() {
+async fn after_a_hundred_paths_the_rest_is_counted() {
     let tree = Tree::new([]);
     for number in 0..130 {
         tree.write(format!("{number:03}.txt"), b"");
@@ -100,7 +100,7 @@ async fn after_a_hundred_it_says_how_many_more() {
 }
 
 #[tokio::test]
-async fn what_git_ignores_is_left_out() {
+async fn files_that_git_ignores_are_left_out() {
     let tree = Tree::repository([
         (".gitignore", "target/\n*.log\n!keep.log\n"),
         ("target/a.rs", ""),
@@ -120,13 +120,13 @@ async fn what_git_ignores_is_left_out() {
 }
 
 #[tokio::test]
-async fn a_gitignore_counts_without_a_repository_too() {
+async fn a_gitignore_applies_without_a_repository_too() {
     let tree = Tree::new([(".gitignore", "*.log\n"), ("a.log", ""), ("b.txt", "")]);
     assert_eq!(find(&tree, "*").await, "/b.txt");
 }
 
 #[tokio::test]
-async fn hidden_files_are_found_only_by_their_dot() {
+async fn hidden_files_are_found_only_if_the_pattern_has_the_dot() {
     let tree = Tree::repository([
         (".env", ""),
         ("sub/.env.local", ""),
@@ -189,12 +189,12 @@ async fn odd_names_are_found_and_shown_on_one_line() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_said_at_the_end() {
+async fn unreadable_directories_are_reported_at_the_end() {
     let tree = Tree::new([("a.rs", ""), ("locked/b.rs", "")]);
     let locked = tree.path("locked");
     let set_mode = |mode| {
         std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(mode))
-            .expect("it is ours");
+            .expect("the test owns it");
     };
     set_mode(0o000);
     // Root may read everything.
@@ -209,11 +209,11 @@ async fn what_cannot_be_read_is_said_at_the_end() {
 }
 
 #[tokio::test]
-async fn mistakes_are_told() {
+async fn invalid_inputs_are_explained() {
     let tree = Tree::new([("a.rs", "")]);
     assert_eq!(
         find(&tree, "a[").await,
-        "error: `pattern` is not a glob that can be used: error parsing glob 'a[': unclosed character class; missing ']'"
+        "error: `pattern` is not a valid glob: error parsing glob 'a[': unclosed character class; missing ']'"
     );
     assert_eq!(
         find(&tree, "").await,
@@ -255,7 +255,7 @@ async fn a_cancelled_call_says_so() {
 }
 
 #[test]
-fn the_schema_is_strict_and_wants_the_pattern() {
+fn the_schema_is_strict_and_requires_the_pattern() {
     let schema = input_schema::<<Glob as Tool>::Input>();
     assert_eq!(schema["required"], json!(["pattern"]));
     assert_eq!(schema["additionalProperties"], json!(false));

@@ -1,6 +1,6 @@
-//! A search that can be run: the regex, globs and types of an input, compiled.
+//! A valid search: the regex, globs and types of an input, compiled.
 //!
-//! Everything that can be wrong with an input is found here, before anyone is asked and before a file is opened.
+//! Every error in an input is found here, before the person is asked and before a file is opened.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use crate::tools::ToolError;
 use crate::tools::tree::first::Limit;
 use crate::tools::tree::{self, Hidden, names};
 
-/// A larger result helps no model; what is beyond is dropped and said so.
+/// A larger result does not help a model; the rest is dropped, and the result says so.
 const MAX_LINES: usize = 100_000;
 const MAX_BYTES: usize = 10 * 1024 * 1024;
 
-/// Bounds of a compiled pattern. ripgrep's own are ten and thirty times as high; these patterns come from a model.
+/// Limits for a compiled pattern. ripgrep's are ten and thirty times as high, but these patterns come from a model.
 const MAX_PATTERN_BYTES: usize = 10 * 1024 * 1024;
 const MAX_CACHE_BYTES: usize = 32 * 1024 * 1024;
 
@@ -42,21 +42,22 @@ pub(super) struct Query {
     pub(super) cut: Cut,
 }
 
-/// Where the search starts. A file that was named is searched whatever it is; files that are met are filtered.
+/// Where the search starts. A file that the input names is searched in any case; files found by the walk are
+/// filtered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Root {
     File(PathBuf),
     Directory(PathBuf),
 }
 
-/// Which of the files below a directory are searched, besides what ignore files say.
+/// Which files below a directory are searched, in addition to ignore files.
 pub(super) struct Filter {
     pub(super) globs: Override,
     pub(super) types: Types,
     pub(super) hidden: Hidden,
 }
 
-/// Who set the limit of the result: a cut that the model asked for needs no remark.
+/// Who set the limit of the result: if the model did, the cut needs no remark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
     Asked,
@@ -132,8 +133,8 @@ fn root(path: Option<&str>, cwd: &Path) -> Result<Root, ToolError> {
     }
 }
 
-/// Files with either kind of line end are searched alike: `$` matches before `\r\n` too. Only a pattern that asks for
-/// `\r` itself sees the line ends as they are.
+/// Both kinds of line end are handled alike: `$` also matches before `\r
+/// `. Only a pattern that contains `\r` sees the line ends as they are.
 fn compile(input: &Input) -> Result<(RegexMatcher, LineTerminator), ToolError> {
     let crlf = LineTerminator::crlf();
     let failed = match builder(input, crlf).build(&input.pattern) {
@@ -171,7 +172,7 @@ fn builder(input: &Input, terminator: LineTerminator) -> RegexMatcherBuilder {
 fn bad_pattern(error: &grep_regex::Error) -> ToolError {
     ToolError::new(match error.kind() {
         ErrorKind::NotAllowed(literal) if literal == "\n" => {
-            "the pattern has a line end in it, and a search by lines cannot find that; set `multiline`".to_owned()
+            "the pattern contains a line end; set `multiline` to match across lines".to_owned()
         }
         _ => format!(
             "`pattern` is not a regular expression that can be searched for: {error}\n\
@@ -196,7 +197,7 @@ fn hidden(glob: Option<&str>) -> Result<Hidden, ToolError> {
 }
 
 fn bad_glob(error: &dyn std::error::Error) -> ToolError {
-    ToolError::new(format!("`glob` cannot be used: {error}")).saying("the glob is not valid")
+    ToolError::new(format!("`glob` is not valid: {error}")).saying("the glob is not valid")
 }
 
 /// Splits at commas outside of braces and brackets.
@@ -231,7 +232,7 @@ fn unknown_type(kind: &str, builder: &TypesBuilder) -> ToolError {
     let mut near: Vec<(usize, &str)> = definitions
         .iter()
         .map(|definition| {
-            // Models like to give an extension: `rs` means `rust`.
+            // Models often give an extension: `rs` means `rust`.
             let distance = if definition.globs().contains(&extension) {
                 0
             } else {
@@ -254,7 +255,7 @@ fn unknown_type(kind: &str, builder: &TypesBuilder) -> ToolError {
     .saying("unknown file type")
 }
 
-/// How many letters differ; a name that the other begins with is near whatever its length.
+/// How many letters differ. A name that the other one begins with counts as near, whatever its length.
 fn distance(a: &str, b: &str) -> usize {
     if !a.is_empty() && (a.starts_with(b) || b.starts_with(a)) {
         return 1;

@@ -1,4 +1,4 @@
-//! The answer of a search as the model reads it.
+//! Builds the text for the model from the result of a search.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use super::search::Found;
 use super::{OutputMode, Query};
 use crate::tools::tree::names;
 
-/// The lines of the answer, and behind them in brackets what has to be known about it.
+/// The lines of the answer, followed by remarks in brackets.
 pub(super) fn text(query: &Query, found: &Found) -> String {
     let mut text = String::new();
     let mut more = found.more;
@@ -43,7 +43,7 @@ pub(super) fn text(query: &Query, found: &Found) -> String {
     }
     if more && query.cut == Cut::Ours {
         text.push_str(
-            "[The result is cut here; narrow `path`, `glob` or `pattern` to see the rest]\n",
+            "[The result was cut here; narrow `path`, `glob` or `pattern` to see the rest]\n",
         );
     }
     if found.stopped {
@@ -57,7 +57,7 @@ pub(super) fn text(query: &Query, found: &Found) -> String {
     text
 }
 
-/// Adds as many of the lines as there is room for; says whether some did not fit.
+/// Adds as many of the lines as fit. Returns whether some did not fit.
 fn push_lines(text: &mut String, lines: &str, left: &mut usize) -> bool {
     for line in lines.split_inclusive('\n') {
         if *left == 0 {

@@ -1,7 +1,7 @@
-//! Runs a query over a file or a tree: one worker a core, each with a searcher of its own.
+//! Runs a query over a file or a tree: one worker per core, each with its own searcher.
 //!
-//! Files are read through a buffer, never mapped: a mapped file that shrinks kills the process, and for trees of small
-//! files, which is what `rg` does there too, mapping is the slower way.
+//! Files are read through a buffer and never mapped into memory: a mapped file that shrinks kills the process, and
+//! for trees of small files mapping is slower, which is why `rg` does not do it there either.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -24,7 +24,7 @@ use crate::tools::tree::{self, Stop, Unread};
 /// The longest line, and with `multiline` the largest file, that is searched. Several of them may be in memory at once.
 const MAX_BUFFER: usize = 32 * 1024 * 1024;
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Found {
     /// In the order of the answer.
@@ -33,23 +33,23 @@ pub(super) struct Found {
     pub searched: usize,
     /// There are, or may be, more matches than the limit allows.
     pub more: bool,
-    /// The search was stopped before it had seen everything.
+    /// The search was stopped before the end.
     pub stopped: bool,
     pub unread: Unread,
 }
 
-/// What a file gives to the answer.
+/// What one file contributes to the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hit {
-    /// The lines of content mode, each with its line end; else empty.
+    /// The lines in content mode, each with its line end; otherwise empty.
     pub text: String,
     pub count: u64,
 }
 
-/// Searches. What is found depends on the tree alone, unless `stop` is set before the end.
+/// Searches. The result depends only on the tree, unless `stop` is set before the end.
 ///
-/// `start` is where the root really is. Files are opened below a handle of it: what is swapped for a link while the
-/// search runs is not searched.
+/// `start` is the root without links. Files are opened relative to a handle of it, so that a file that is swapped for
+/// a link during the search is not searched.
 pub(super) fn search(
     query: &Query,
     start: &Path,
@@ -73,7 +73,7 @@ pub(super) fn search(
     let mut ignores = None;
     match &query.root {
         Root::File(path) => {
-            // A file that was named is searched to its end, as far as that makes sense.
+            // A file that the input names is searched to its end, even if it is binary.
             let mut worker = shared.worker(BinaryDetection::convert(0));
             worker.search_file(path);
         }
@@ -104,7 +104,7 @@ struct Shared<'a> {
     anchor: io::Result<Anchor>,
     stop: &'a Stop,
     first: First<Hit>,
-    /// Counted file by file, so that it can be looked at meanwhile.
+    /// Updated file by file, so that progress can be shown.
     searched: &'a AtomicUsize,
     unread: Mutex<Unread>,
 }
@@ -129,7 +129,7 @@ impl<'a> Shared<'a> {
         if file.metadata()?.is_file() {
             Ok(file)
         } else {
-            Err(io::Error::other("it is no regular file any more"))
+            Err(io::Error::other("it is no longer a regular file"))
         }
     }
 
@@ -181,11 +181,11 @@ impl Worker<'_> {
         }
         let query = self.shared.query;
         let path = entry.path();
-        // Neither links nor devices: what `rg` would open.
+        // No links and no devices, as with `rg`.
         let (is_dir, is_file) = entry
             .file_type()
             .map_or((false, false), |kind| (kind.is_dir(), kind.is_file()));
-        // As a filter of its own and not as the walker's override, which would also bring back what is ignored.
+        // A separate filter and not the walker's override, because an override would also include ignored files.
         if !query.filter.globs.is_empty() && query.filter.globs.matched(path, is_dir).is_ignore() {
             return WalkState::Skip;
         }
@@ -225,7 +225,7 @@ impl Worker<'_> {
             .searcher
             .search_reader(&query.matcher, source, &mut sink)
         {
-            // Matches before the error stay: they are there. A stop is no error of the file.
+            // Matches before the error are kept. A stop is not an error of the file.
             if !stop.is_set() {
                 self.unread.note_file(path, &explain(error, query));
             }
@@ -264,7 +264,7 @@ impl Drop for Worker<'_> {
     }
 }
 
-/// The searcher's own word for a full buffer says little; what the system says about a file has a code.
+/// The searcher's message for a full buffer says little. Errors of the system have a code and stay as they are.
 fn explain(error: io::Error, query: &Query) -> io::Error {
     if error.raw_os_error().is_some() {
         return error;
@@ -273,7 +273,7 @@ fn explain(error: io::Error, query: &Query) -> io::Error {
     io::Error::other(format!("{what} is longer than {MAX_BUFFER} bytes"))
 }
 
-/// A file that ends when the search is to end, however long it is.
+/// A reader that ends early when the search is stopped.
 struct Source<'a> {
     file: &'a File,
     stop: &'a Stop,

@@ -1,7 +1,7 @@
 //! Takes the matches of one file from the searcher.
 //!
-//! In content mode they become lines as `rg` prints them: `path:number:text` for a match, `path-number-text` for what
-//! is around it, `--` between groups. A line that is too long is cut around its match.
+//! In content mode they become lines as `rg` prints them: `path:number:text` for a match, `path-number-text` for
+//! context, `--` between groups. A line that is too long is cut around its match.
 
 use std::fmt::Write;
 use std::io;
@@ -14,24 +14,24 @@ use super::{OutputMode, Query};
 use crate::tools::tree::Stop;
 use crate::tools::tree::names;
 
-/// What is shown of a line, in bytes. Minified files have lines of megabytes.
+/// The most bytes of a line that are shown. Minified files have lines of megabytes.
 const MAX_LINE: usize = 2_000;
 /// How much of that goes before the match.
 const LEAD: usize = 500;
 
-/// How far behind the end of a match the regex may look (`\b`, `$`); ripgrep's own figure.
+/// How far after the end of a match the regex may look (`\b`, `$`); the same value as in ripgrep.
 const LOOK_AHEAD: usize = 128;
 
 pub(super) struct FileSink<'a> {
     query: &'a Query,
     stop: &'a Stop,
     path: &'a Path,
-    /// The path as it begins each line; made at the first match, which most files do not have.
+    /// The path at the start of each line. Set at the first match, because most files have none.
     shown: String,
-    /// The lines of content mode, each with its line end.
+    /// The lines in content mode, each with its line end.
     pub(super) text: String,
     pub(super) lines: usize,
-    /// Lines that match, or matches where they may span lines.
+    /// The number of matching lines, or of matches if they may span lines.
     pub(super) count: u64,
     binary_at: Option<u64>,
 }
@@ -50,12 +50,12 @@ impl<'a> FileSink<'a> {
         }
     }
 
-    /// The lines before a match come first, and may already take all the room there is.
+    /// Context lines come before the match and may already fill the limit, so this does not look at `text`.
     pub(super) fn has_found(&self) -> bool {
         self.count > 0 || self.lines > 0
     }
 
-    /// Whether there is room for more lines: of one file never more are kept than of all.
+    /// Whether more lines fit. One file never keeps more lines than the whole result may have.
     fn has_room(&self) -> bool {
         self.lines < self.query.limit.lines && self.text.len() < self.query.limit.bytes
     }
@@ -87,13 +87,13 @@ impl<'a> FileSink<'a> {
         self.lines += 1;
     }
 
-    /// How many matches begin inside what the searcher gave as one block of adjoining matches.
+    /// How many matches begin inside a block of adjoining matches from the searcher.
     fn count_matches(&self, found: &SinkMatch<'_>) -> u64 {
         let range = found.bytes_range_in_buffer();
         let buffer = found.buffer();
         let seen = &buffer[..buffer.len().min(range.end + LOOK_AHEAD)];
         let mut count = 0;
-        // The regex matcher has no errors.
+        // The regex matcher never fails.
         let _ = self.query.matcher.find_iter_at(seen, range.start, |one| {
             let inside = one.start() < range.end;
             count += u64::from(inside);
@@ -152,13 +152,14 @@ impl Sink for FileSink<'_> {
         Ok(self.has_room())
     }
 
-    /// Called for files that were named with `convert`, where the search goes on, and for all others with `quit`.
+    /// Called with `convert` for files that the input names, where the search continues, and with `quit` for all
+    /// others.
     fn binary_data(&mut self, searcher: &Searcher, offset: u64) -> Result<bool, io::Error> {
         if self.binary_at.is_none() && searcher.binary_detection().quit_byte().is_some() {
-            // What comes before the first NUL was text as far as anyone could tell, and stays.
+            // What was found before the first NUL looked like text, and stays.
             if self.count > 0 && self.query.mode == OutputMode::Content {
                 self.push_note(format_args!(
-                    "binary file, not searched behind the NUL byte around offset {offset}"
+                    "binary file, not searched after the NUL byte around offset {offset}"
                 ));
             }
         }
@@ -172,7 +173,7 @@ fn without_line_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The part of a long line around `at`, with what is left out counted on either side.
+/// The part of a long line around `at`. The bytes left out on either side are counted.
 fn push_cut(text: &mut String, line: &[u8], at: usize) {
     let start = char_start(line, at.saturating_sub(LEAD).min(line.len() - MAX_LINE));
     let end = char_start(line, start + MAX_LINE);
@@ -185,7 +186,7 @@ fn push_cut(text: &mut String, line: &[u8], at: usize) {
     }
 }
 
-/// The nearest place at or before `at` that is not inside a character.
+/// The nearest character boundary at or before `at`.
 fn char_start(line: &[u8], at: usize) -> usize {
     let is_inside = |place: usize| line.get(place).is_some_and(|byte| byte & 0xc0 == 0x80);
     (0..4)

@@ -1,4 +1,4 @@
-//! Grep on real trees: every input, every mode, and what may go wrong.
+//! Grep on real trees: every input, every mode, and errors.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -18,7 +18,7 @@ use crate::tools::tree::Stop;
 use crate::tools::tree::fixture::Tree;
 use crate::tools::{Tool, ToolErrorKind, input_schema};
 
-/// What a search in the tree tells the model, without the tree's root.
+/// The text for the model, without the root of the tree.
 async fn grep_from(tree: &Tree, cwd: &Path, input: Value) -> String {
     let input: Input = serde_json::from_value(input).expect("the input fits the schema");
     tree.told(
@@ -37,7 +37,7 @@ async fn grep(tree: &Tree, input: Value) -> String {
     grep_from(tree, tree.root(), input).await
 }
 
-/// A search of contents, with more fields for the input.
+/// A search in content mode, with more fields for the input.
 async fn content(tree: &Tree, pattern: &str, more: Value) -> String {
     let mut input = json!({ "pattern": pattern, "output_mode": "content" });
     let fields = input.as_object_mut().expect("an object");
@@ -119,7 +119,7 @@ async fn context_is_shown_in_groups() {
 }
 
 #[tokio::test]
-async fn case_is_ignored_on_demand() {
+async fn the_i_flag_ignores_case() {
     let tree = Tree::new([("a.txt", "Needle ÄÖ\n")]);
     assert_eq!(
         content(&tree, "needle", json!({})).await,
@@ -140,7 +140,7 @@ async fn multiline_matches_across_lines_and_the_dot_too() {
     );
     assert_eq!(
         content(&tree, r"\{\n", json!({})).await,
-        "error: the pattern has a line end in it, and a search by lines cannot find that; set `multiline`"
+        "error: the pattern contains a line end; set `multiline` to match across lines"
     );
 }
 
@@ -195,14 +195,14 @@ async fn globs_choose_files_and_respect_ignore_files() {
     );
     assert_eq!(
         with("[").await,
-        "error: `glob` cannot be used: error parsing glob '[': unclosed character class; missing ']'"
+        "error: `glob` is not valid: error parsing glob '[': unclosed character class; missing ']'"
     );
     let below = json!({ "pattern": "x", "path": "src", "glob": "/c*.rs" });
     assert_eq!(grep(&tree, below).await, "/src/c.rs\n/src/c.test.rs");
 }
 
 #[tokio::test]
-async fn types_are_ripgreps_and_unknown_ones_get_near_names() {
+async fn types_are_those_of_ripgrep_and_unknown_ones_get_suggestions() {
     let tree = Tree::new([("a.rs", "x"), ("b.py", "x"), ("c.txt", "x")]);
     let of = |kind: &str| json!({ "pattern": "x", "type": kind });
     assert_eq!(grep(&tree, of("rust")).await, "/a.rs");
@@ -217,7 +217,7 @@ async fn types_are_ripgreps_and_unknown_ones_get_near_names() {
 }
 
 #[tokio::test]
-async fn what_is_ignored_or_hidden_is_searched_only_when_it_is_named() {
+async fn ignored_and_hidden_files_are_searched_only_if_named() {
     let tree = Tree::repository([
         (".gitignore", "*.log\n"),
         ("a.log", "x"),
@@ -249,12 +249,12 @@ async fn binary_files_are_skipped_unless_named() {
     let all = content(&tree, "needle", json!({})).await;
     let lines: Vec<&str> = all.lines().collect();
     assert_eq!(lines[..2], ["a.txt:1:needle", "c.bin:1:needle"]);
-    let last = "c.bin: binary file, not searched behind the NUL byte around offset 140000";
+    let last = "c.bin: binary file, not searched after the NUL byte around offset 140000";
     assert_eq!(lines.last(), Some(&last));
 }
 
 #[tokio::test]
-async fn line_ends_of_either_kind_are_no_part_of_a_line() {
+async fn line_ends_of_either_kind_are_not_part_of_a_line() {
     let tree = Tree::new([("dos.txt", "one\r\ntwo\r\n"), ("unix.txt", "one\ntwo\n")]);
     assert_eq!(
         content(&tree, "^one$", json!({})).await,
@@ -343,10 +343,11 @@ async fn odd_names_are_searched_and_shown_on_one_line() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_said_at_the_end() {
+async fn unreadable_files_are_reported_at_the_end() {
     let tree = Tree::new([("a.txt", "x\n"), ("locked.txt", "x\n")]);
     let locked = tree.path("locked.txt");
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).expect("it is ours");
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000))
+        .expect("the test owns it");
     // Root may read everything.
     let expected = if std::fs::File::open(&locked).is_ok() {
         "/a.txt\n/locked.txt"
@@ -357,7 +358,7 @@ async fn what_cannot_be_read_is_said_at_the_end() {
 }
 
 #[tokio::test]
-async fn mistakes_are_told_before_anything_is_searched() {
+async fn invalid_inputs_are_refused_before_the_search() {
     let tree = Tree::new([]);
     let bad = grep(&tree, json!({ "pattern": "fn (" })).await;
     assert!(
@@ -431,7 +432,7 @@ fn a_stopped_search_is_marked_as_partial() {
 }
 
 #[test]
-fn a_result_beyond_all_use_is_cut_and_marked() {
+fn a_huge_result_is_cut_and_marked() {
     let tree = Tree::new([]);
     let lines = "x\n".repeat(60_000);
     for name in ["c", "a", "b"] {
@@ -458,7 +459,7 @@ fn a_result_beyond_all_use_is_cut_and_marked() {
     assert_eq!((told[0], told[99_999]), ("a:1:x", "b:40000:x"));
     assert_eq!(
         told[100_000],
-        "[The result is cut here; narrow `path`, `glob` or `pattern` to see the rest]"
+        "[The result was cut here; narrow `path`, `glob` or `pattern` to see the rest]"
     );
 }
 
@@ -493,7 +494,7 @@ fn the_schema_is_strict_and_has_the_names_models_know() {
 
 proptest! {
     #[test]
-    fn content_is_what_a_search_line_by_line_finds(
+    fn content_equals_a_search_line_by_line(
         files in prop::collection::vec(prop::collection::vec(line(), 0..8), 1..5),
         pattern in prop_oneof![
             Just("a"), Just("^a"), Just("b$"), Just("^$"), Just(r"\bab\b"), Just("a.b"), Just("[^a]b"),
@@ -507,7 +508,7 @@ proptest! {
         let matcher = RegexMatcher::new(pattern).expect("a pattern");
         for (number, lines) in files.iter().enumerate() {
             let mut text = lines.join(ending);
-            // Without an ending, an empty last line is no line.
+            // An empty last line without an ending does not count as a line.
             if has_last_ending || lines.last().is_some_and(String::is_empty) {
                 text.push_str(ending);
             }
@@ -534,7 +535,7 @@ proptest! {
     }
 
     #[test]
-    fn a_head_limit_gives_the_head_of_the_whole(
+    fn a_head_limit_gives_the_first_lines_of_the_full_result(
         files in prop::collection::vec(prop::collection::vec(line(), 0..6), 1..12),
         limit in 1_u32..20,
         context in 0_u32..3,
@@ -573,7 +574,7 @@ fn line() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..5).prop_map(|pieces| pieces.concat())
 }
 
-/// Where a query really starts.
+/// The start of a query, without links.
 fn start(query: &Query) -> PathBuf {
     crate::tools::tree::decided(query.root.path(), &Places::default()).expect("it is there")
 }

@@ -1,4 +1,4 @@
-//! A tree of files as text, cut where it gets long. Pure.
+//! A tree of files as text, shortened if it is long. Pure.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use crate::tools::tree::names;
 
 /// How many entries are shown in all.
 const MOST_SHOWN: usize = 1_000;
-/// How many of one directory, so that a large one leaves room for the others.
+/// How many entries of one directory are shown, so that a large one leaves space for the others.
 const MOST_OF_A_DIRECTORY: usize = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Kind {
     Link,
 }
 
-/// Something that the walk has met, by its path below the root.
+/// An entry found by the walk, with its path below the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub path: PathBuf,
@@ -30,9 +30,9 @@ pub struct Found {
 /// What is below a directory.
 #[derive(Debug)]
 pub struct Listing {
-    /// The root is the first one.
+    /// The root is the first node.
     nodes: Vec<Node>,
-    /// There is more than was looked at.
+    /// There are more entries than were visited.
     is_cut: bool,
 }
 
@@ -68,10 +68,10 @@ impl Node {
 
 impl Listing {
     pub fn new(mut found: Vec<Found>, is_cut: bool) -> Self {
-        // A directory comes before what is in it.
+        // Sorting puts a directory before its entries.
         found.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let mut nodes = vec![Node::new(String::new(), Kind::Directory)];
-        // The way from the root to the entry before.
+        // The directories from the root to the previous entry.
         let mut open: Vec<(PathBuf, usize)> = vec![(PathBuf::new(), 0)];
         for Found { path, kind } in found {
             let above = path.parent().unwrap_or(Path::new(""));
@@ -102,7 +102,7 @@ impl Listing {
         }
     }
 
-    /// Gives the room to the upper levels first.
+    /// Gives the space to the upper levels first.
     fn choose(&mut self) {
         let mut room = MOST_SHOWN;
         let mut waiting = VecDeque::from([0]);
@@ -122,7 +122,7 @@ impl Listing {
         }
         self.push_below(0, 1, &mut text);
         if self.is_cut {
-            text.push_str("\n[The tree has more entries than were looked at; list a subdirectory]");
+            text.push_str("\n[The tree has more entries than were visited; list a subdirectory]");
         }
         text
     }

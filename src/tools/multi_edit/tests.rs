@@ -30,7 +30,7 @@ async fn with_file(content: &str) -> Scratch {
 }
 
 #[tokio::test]
-async fn edits_are_made_in_order_each_on_the_result_of_the_one_before() {
+async fn edits_are_applied_in_order_each_to_the_result_of_the_previous_one() {
     let scratch = with_file("one\ntwo\nthree\n").await;
     let input = edits("a", &[("one", "1"), ("1\ntwo", "1\n2"), ("three\n", "")]);
     let output = scratch.run(&MultiEdit, input).await.expect("edited");
@@ -54,11 +54,11 @@ async fn edits_are_made_in_order_each_on_the_result_of_the_one_before() {
             after: "1\n2\n".into(),
         })
     );
-    assert_eq!(scratch.announced().len(), 1, "one change to take back");
+    assert_eq!(scratch.announced().len(), 1, "one change to undo");
 }
 
 #[tokio::test]
-async fn all_occurrences_are_replaced_on_demand_and_counted() {
+async fn replace_all_replaces_and_counts_every_occurrence() {
     let scratch = with_file("x y x\n").await;
     let input = json!({"file_path": "a", "edits": [
         {"old_string": "x", "new_string": "z", "replace_all": true},
@@ -70,7 +70,7 @@ async fn all_occurrences_are_replaced_on_demand_and_counted() {
 }
 
 #[tokio::test]
-async fn one_edit_that_cannot_be_made_prevents_all_and_is_named() {
+async fn one_edit_that_fails_prevents_all_and_is_named() {
     let scratch = with_file("one\ntwo\ntwo\n").await;
     for (second, reason) in [
         (("absent", "x"), "String to replace not found in file."),
@@ -147,7 +147,7 @@ async fn a_part_of_the_change_can_be_allowed() {
 }
 
 #[test]
-fn at_least_one_edit_is_wanted() {
+fn at_least_one_edit_is_required() {
     let schema = input_schema::<Input>();
     assert_eq!(schema["properties"]["edits"]["minItems"], 1);
     assert_eq!(schema["required"], json!(["file_path", "edits"]));

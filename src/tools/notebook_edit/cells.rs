@@ -1,7 +1,7 @@
-//! Changes one cell in the text of a notebook, and nothing else of it. Pure.
+//! Changes one cell in the text of a notebook and nothing else. Pure.
 //!
-//! The notebook stays valid: cells have ids where the format wants them, code cells have outputs and others have none, and
-//! what a replaced code cell had put out is cleared. Everything outside the cell keeps its bytes.
+//! The notebook stays valid: cells have ids if the format requires them, code cells have outputs and others have
+//! none, and the outputs of a replaced code cell are cleared. Everything outside the cell keeps its bytes.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub enum CellType {
     Raw,
 }
 
-/// What is to be done.
+/// The change to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     Replace {
@@ -29,7 +29,7 @@ pub enum Order {
         cell_type: Option<CellType>,
     },
     Insert {
-        /// At the beginning without one.
+        /// `None` inserts at the beginning.
         behind: Option<String>,
         source: String,
         cell_type: CellType,
@@ -45,14 +45,14 @@ pub struct Change {
     pub notebook: String,
     /// The name of the cell.
     pub cell: String,
-    /// Its source, empty where there was none or is none any more.
+    /// Its old and new source; empty if the cell was inserted or deleted.
     pub before: String,
     pub after: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    #[error("it is no notebook: {0}")]
+    #[error("it is not a notebook: {0}")]
     NoNotebook(String),
     #[error(
         "it has version {0} of the notebook format, and only version 4 can be changed. Convert it first, with \
@@ -94,7 +94,7 @@ pub fn change(text: &str, order: &Order) -> Result<Change, Problem> {
 
 struct Notebook<'t> {
     text: &'t str,
-    /// The list of cells, with its brackets.
+    /// The range of the list of cells, including its brackets.
     list: Range<usize>,
     cells: Vec<Cell>,
     has_ids: bool,
@@ -126,7 +126,7 @@ impl<'t> Notebook<'t> {
             .zip(nodes.iter().zip(values))
             .map(|(index, (node, value))| Cell::new(index, node, value))
             .collect();
-        let cells = cells.ok_or_else(|| no_notebook("a cell is no object"))?;
+        let cells = cells.ok_or_else(|| no_notebook("a cell is not an object"))?;
         let minor = value["nbformat_minor"].as_u64().unwrap_or(0);
         let has_ids = minor >= 5 || cells.iter().any(|cell| cell.value.contains_key("id"));
         Ok(Self {
@@ -248,13 +248,14 @@ impl<'t> Notebook<'t> {
         })
     }
 
-    /// The text with something else in that range.
+    /// The text with this range replaced.
     fn with(&self, range: Range<usize>, written: &str) -> String {
         let (before, after) = (&self.text[..range.start], &self.text[range.end..]);
         [before, written, after].concat()
     }
 
-    /// What stands between two cells of which one begins at `start`: a new line with its indentation, if it has its own.
+    /// What separates two cells if one begins at `start`: a line break and indentation, if cells are on their own
+    /// lines.
     fn gap(&self, start: usize) -> String {
         match self.indentation(start) {
             Some(indentation) => format!("\n{indentation}"),
@@ -262,7 +263,7 @@ impl<'t> Notebook<'t> {
         }
     }
 
-    /// The white space before what begins a line at `start`.
+    /// The indentation of the line, if `start` is its first character after white space.
     fn indentation(&self, start: usize) -> Option<&'t str> {
         let line = self.text[..start].rfind('\n')? + 1;
         let before = &self.text[line..start];
@@ -272,12 +273,12 @@ impl<'t> Notebook<'t> {
             .then_some(before)
     }
 
-    /// A cell as it is written where one begins at `start`.
+    /// The JSON of a cell in the style of a cell that begins at `start`.
     fn written(&self, cell: &Map<String, Value>, start: usize) -> String {
         let Some(outer) = self.indentation(start) else {
             return serde_json::to_string(cell).unwrap_or_default();
         };
-        // Cells stand two levels deep.
+        // Cells are two levels deep.
         let unit = &outer[..(outer.len() / 2).max(1).min(outer.len())];
         let mut bytes = Vec::new();
         let formatter = PrettyFormatter::with_indent(unit.as_bytes());
@@ -323,7 +324,7 @@ impl Cell {
     }
 }
 
-/// With its keys in the order in which Jupyter writes them.
+/// With its keys in the order that Jupyter uses.
 fn new_cell(id: Option<&str>, source: &str, cell_type: CellType) -> Map<String, Value> {
     let mut cell = Map::new();
     cell.insert("cell_type".into(), cell_type.name().into());
@@ -341,7 +342,7 @@ fn new_cell(id: Option<&str>, source: &str, cell_type: CellType) -> Map<String, 
     cell
 }
 
-/// A source as a list of its lines, each with its end, or as one text.
+/// A source as a list of lines with their ends, or as one string.
 fn source_value(source: &str, as_list: bool) -> Value {
     if as_list {
         source.split_inclusive('\n').map(Value::from).collect()

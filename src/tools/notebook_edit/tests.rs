@@ -7,7 +7,7 @@ use crate::protocol::{PartOfFile, Shown};
 use crate::tools::Tool;
 use crate::tools::files::scratch::{Scratch, text};
 
-/// As Jupyter writes it: one blank for each level, keys in order, a line end at the end.
+/// As Jupyter writes it: one blank per level, sorted keys, a line end at the end.
 const NOTEBOOK: &str = r##"{
  "cells": [
   {
@@ -51,7 +51,7 @@ fn parsed(notebook: &str) -> Value {
 }
 
 #[test]
-fn only_the_cell_changes_and_what_it_had_put_out_is_cleared() {
+fn only_the_cell_changes_and_its_outputs_are_cleared() {
     let done = change(NOTEBOOK, &replace("sum", "a = 1\na + 1")).expect("changed");
     assert_eq!(
         (done.before.as_str(), done.after.as_str()),
@@ -94,7 +94,7 @@ fn a_cell_can_change_its_type() {
 }
 
 #[test]
-fn cells_are_inserted_behind_a_cell_or_at_the_beginning_with_ids_of_their_own() {
+fn cells_are_inserted_after_a_cell_or_at_the_beginning_with_new_ids() {
     let insert = |behind: Option<&str>| Order::Insert {
         behind: behind.map(Into::into),
         source: "new".into(),
@@ -117,7 +117,7 @@ fn cells_are_inserted_behind_a_cell_or_at_the_beginning_with_ids_of_their_own() 
 }
 
 #[test]
-fn cells_are_deleted_with_the_comma_beside_them() {
+fn cells_are_deleted_together_with_their_comma() {
     let delete = |cell: &str| Order::Delete { cell: cell.into() };
     for (cell, left) in [("intro", "sum"), ("sum", "intro")] {
         let done = change(NOTEBOOK, &delete(cell)).expect("deleted");
@@ -130,7 +130,7 @@ fn cells_are_deleted_with_the_comma_beside_them() {
 }
 
 #[test]
-fn cells_have_names_by_their_place_too() {
+fn cells_can_also_be_named_by_position() {
     let done = change(NOTEBOOK, &replace("cell-1", "x")).expect("changed");
     assert_eq!(done.cell, "sum");
     let compact = r#"{"cells":[{"cell_type":"raw","metadata":{},"source":"a"}],"nbformat":4}"#;
@@ -142,7 +142,7 @@ fn cells_have_names_by_their_place_too() {
 }
 
 #[test]
-fn what_is_wrong_with_a_notebook_or_an_order_is_said() {
+fn invalid_notebooks_and_inputs_are_explained() {
     assert_eq!(
         change(NOTEBOOK, &replace("nowhere", "")),
         Err(Problem::NoCell {
@@ -189,7 +189,7 @@ fn input(extra: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_change_is_shown_as_one_of_the_cell() {
+async fn the_person_sees_the_change_of_the_cell() {
     let scratch = opened().await;
     let output = scratch
         .run(&NotebookEdit, input(&json!({})))
@@ -218,7 +218,7 @@ async fn the_change_is_shown_as_one_of_the_cell() {
 }
 
 #[tokio::test]
-async fn a_notebook_must_have_been_read_and_the_order_be_complete() {
+async fn a_notebook_must_have_been_read_and_the_input_complete() {
     let scratch = Scratch::new();
     scratch.put("a.ipynb", NOTEBOOK);
     let refused = async |extra: Value| {
@@ -269,7 +269,7 @@ async fn a_part_of_a_cells_change_can_be_allowed() {
 }
 
 #[tokio::test]
-async fn a_cell_whose_deletion_was_not_wanted_stays() {
+async fn a_cell_stays_if_its_deletion_was_not_accepted() {
     let scratch = opened().await;
     let whole: Input =
         serde_json::from_value(input(&json!({"edit_mode": "delete"}))).expect("an input");

@@ -1,6 +1,6 @@
-//! What the model is shown of a file, by what the file turns out to be.
+//! What the model sees of a file, depending on its kind.
 //!
-//! Nothing is noted here: a [`Shown`] says what is to be noted once it has reached the model.
+//! Nothing is recorded here: a [`Shown`] carries what to record once the model has it.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::tools::files::path::shown;
 use crate::tools::files::text::{Encoding, SNIFFED, Text, is_binary, terminator};
 use crate::tools::files::{FileError, Ledger, Novelty, Part, Stamp, View, notebook, pdf};
 
-/// Files that have to be held whole to be shown are read up to here.
+/// The largest file that is read as a whole.
 const MAX_WHOLE: u64 = 32 << 20;
 const BUFFER: usize = 64 * 1024;
 
@@ -33,26 +33,26 @@ enum Kind {
     Binary,
 }
 
-/// What a Read found, ready to be given to the model.
+/// The result of a Read, ready for the model.
 #[derive(Debug)]
 pub struct Shown {
     blocks: Vec<ResultBlock>,
     note: Option<Note>,
 }
 
-/// What the ledger is told once the blocks have been shown.
+/// What the ledger records once the blocks were shown.
 #[derive(Debug)]
 struct Note {
     real: PathBuf,
     stamp: Stamp,
     part: Part,
     view: View,
-    /// What is said instead of the blocks when they were shown before; they are shown again if nothing is.
+    /// The text to send if the same blocks were shown before. Without one they are shown again.
     if_repeated: Option<String>,
 }
 
 impl Shown {
-    /// What the model gets, noted in the ledger as shown.
+    /// The blocks for the model; records them in the ledger.
     pub fn into_blocks(self, ledger: &Ledger) -> Vec<ResultBlock> {
         let Some(note) = self.note else {
             return self.blocks;
@@ -65,7 +65,7 @@ impl Shown {
     }
 }
 
-/// One Read: what is asked for, and what it is asked of.
+/// One Read: the request and the open file.
 struct Reading<'a> {
     path: &'a Path,
     view: View,
@@ -135,7 +135,7 @@ impl Reading<'_> {
         Ok(self.finish(&page, part))
     }
 
-    /// Held whole, because its lines are no lines before it is decoded.
+    /// Read as a whole, because its lines are only known after decoding.
     fn utf16(&self, reader: impl Read) -> Result<Shown, FileError> {
         let bytes = self.whole(reader, MAX_WHOLE)?;
         let text = Text::decode(&bytes).map_err(|_| FileError::Binary {
@@ -166,7 +166,7 @@ impl Reading<'_> {
         let bytes = self.whole(reader, MAX_WHOLE)?;
         match notebook::cells(&bytes) {
             Ok(text) if !text.is_empty() => Ok(self.whole_text(&bytes, text, "Notebooks")),
-            // Whatever it is, it can be shown as the text that it is too.
+            // Any other file is shown as text.
             Ok(_) | Err(_) => self.text(bytes.as_slice(), terminator(&bytes)),
         }
     }
@@ -177,8 +177,8 @@ impl Reading<'_> {
         Ok(self.whole_text(&bytes, text, "PDF files"))
     }
 
-    /// A text that is not made of the file's lines: there is one view of it, whatever lines were asked for. `kinds`
-    /// are files like this one.
+    /// A text that is not made of the file's lines: there is only one view of it, whatever lines were requested.
+    /// `kinds` names files of this kind.
     fn whole_text(&self, bytes: &[u8], text: String, kinds: &str) -> Shown {
         let remark = match self.view {
             DEFAULT_VIEW => String::new(),
@@ -202,7 +202,7 @@ impl Reading<'_> {
 
     fn page(&self, reader: impl BufRead, terminator: u8) -> Result<Page, FileError> {
         let mut budget = Budget::default();
-        // To begin counting what cannot be counted to the end would be time lost.
+        // Do not start to count lines if the file is too large to finish.
         if self.source.stamp.size > budget.counted {
             budget.counted = 0;
         }
@@ -226,7 +226,7 @@ impl Reading<'_> {
             .take(limit + 1)
             .read_to_end(&mut bytes)
             .map_err(|error| self.failed(&error))?;
-        // It can have grown since it was opened.
+        // It may have grown since it was opened.
         if bytes.len() as u64 > limit {
             return Err(too_large(bytes.len() as u64));
         }
@@ -250,7 +250,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The text of a page with what has to be said about it.
+    /// The text of a page with its remarks.
     fn finish(&self, page: &Page, part: Part) -> Shown {
         let (text, note) = match page.rest {
             Rest::End { total: 0 } => (

@@ -14,7 +14,7 @@ use crate::tools::files::image::tests::png;
 use crate::tools::files::scratch::Scratch;
 use crate::tools::{Tool, ToolErrorKind, input_schema};
 
-/// The most memory that this process has ever had, in bytes.
+/// The peak memory of this process, in bytes.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("readable");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -23,7 +23,7 @@ fn peak_memory() -> u64 {
 }
 
 #[tokio::test]
-async fn lines_are_shown_as_cat_shows_them() {
+async fn lines_are_numbered_like_cat_n() {
     let scratch = Scratch::new();
     scratch.put("a.txt", "one\n\ttwo\n\nfour");
     assert_eq!(
@@ -33,7 +33,7 @@ async fn lines_are_shown_as_cat_shows_them() {
 }
 
 #[tokio::test]
-async fn a_long_file_says_where_to_go_on() {
+async fn a_long_file_says_where_to_continue() {
     let scratch = Scratch::new();
     let lines: Vec<String> = (1..=2500).map(|line| format!("{line}\n")).collect();
     scratch.put("long", lines.concat());
@@ -52,7 +52,7 @@ async fn a_long_file_says_where_to_go_on() {
 }
 
 #[tokio::test]
-async fn an_empty_file_and_an_offset_behind_the_end_are_warned_about() {
+async fn an_empty_file_and_an_offset_after_the_end_give_a_warning() {
     let scratch = Scratch::new();
     scratch.put("empty", "");
     scratch.put("short", "a\nb\n");
@@ -127,7 +127,7 @@ async fn encodings_are_decoded_and_wrong_bytes_marked() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_refused_before_anyone_is_asked() {
+async fn a_path_that_is_not_a_file_is_refused_before_the_person_is_asked() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.path("dir")).expect("mkdir");
     for (name, kind) in [("dir", "a directory"), ("/dev/zero", "a character device")] {
@@ -147,7 +147,7 @@ async fn what_is_no_file_is_refused_before_anyone_is_asked() {
 }
 
 #[tokio::test]
-async fn files_of_the_kernel_are_read_to_their_end() {
+async fn kernel_files_are_read_to_their_end() {
     let status = Scratch::new()
         .read("/proc/self/status")
         .await
@@ -168,8 +168,8 @@ async fn links_are_followed() {
 
 #[test]
 fn huge_files_cost_no_memory() {
-    // In a process of its own: other tests have their memory in this one.
-    let test = "tools::read::tests::huge_files_are_read_in_a_process_of_their_own";
+    // In its own process, because the memory of other tests would count here.
+    let test = "tools::read::tests::huge_files_are_read_in_a_separate_process";
     let status = std::process::Command::new(std::env::current_exe().expect("a path"))
         .args(["--exact", test, "--ignored"])
         .output()
@@ -183,9 +183,9 @@ fn huge_files_cost_no_memory() {
 
 #[tokio::test]
 #[ignore = "run by the test above"]
-async fn huge_files_are_read_in_a_process_of_their_own() {
+async fn huge_files_are_read_in_a_separate_process() {
     let scratch = Scratch::new();
-    // Text at first, then a gigabyte of zeros that are not on the disk: one endless line.
+    // Text first, then a sparse gigabyte of zeros: one endless line.
     let mut sparse = File::create(scratch.path("sparse")).expect("create");
     for line in 0..5000 {
         writeln!(sparse, "line {line}").expect("write");
@@ -212,7 +212,7 @@ async fn huge_files_are_read_in_a_process_of_their_own() {
     assert!(line.chars().count() < 2300);
     let binary = scratch.read("zeros").await;
     assert!(binary.is_err_and(|error| error.contains("binary file (10.0 GB)")));
-    // What is held whole is not begun to be read when it is too large.
+    // A file that has to be read as a whole is refused before reading if it is too large.
     let mut document = File::create(scratch.path("document.pdf")).expect("create");
     document.write_all(b"%PDF-1.7\n").expect("write");
     document.set_len(1 << 30).expect("set the size");
@@ -292,7 +292,7 @@ async fn notebooks_are_shown_as_cells_and_broken_ones_as_text() {
 }
 
 #[tokio::test]
-async fn where_lines_do_not_apply_that_is_said() {
+async fn the_result_says_if_offset_and_limit_do_not_apply() {
     let scratch = Scratch::new();
     scratch.put(
         "n.ipynb",
@@ -329,14 +329,14 @@ async fn a_cancelled_read_ends_as_cancelled() {
 }
 
 #[tokio::test]
-async fn what_a_cancelled_read_found_does_not_count_as_shown() {
+async fn the_result_of_a_cancelled_read_does_not_count_as_shown() {
     const NOTEBOOK: &str = r#"{"cells":[{"cell_type":"markdown","source":"hello"}]}"#;
     let mut scratch = Scratch::new();
     scratch.put("a", "text\n");
     scratch.put("n.ipynb", NOTEBOOK);
     let input: Input = serde_json::from_value(json!({"file_path": "a"})).expect("an input");
     for name in ["a", "n.ipynb"] {
-        // The thread of a cancelled call comes this far, and nobody takes what it has found.
+        // The thread of a cancelled call gets this far, and its result is dropped.
         let found = show(
             &scratch.path(name),
             input.view(),

@@ -1,6 +1,6 @@
-//! Where git keeps the patterns that are not in the tree: of a repository, and of the person.
+//! Where git keeps ignore patterns outside of the tree: for a repository, and for the user.
 //!
-//! What is read on the way is read like an ignore file: as a regular file of a sensible size.
+//! These files are read like ignore files: only regular files of limited size.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::config::read_regular;
 const LONGEST_POINTER: u64 = 16 << 10;
 const LONGEST_CONFIG: u64 = 1 << 20;
 
-/// `info/exclude` of the repository whose `.git` this is; a worktree has a file there that leads to it.
+/// `info/exclude` of the repository with this `.git`; in a worktree `.git` is a file that points to the repository.
 pub fn of_repository(git: &Path, data: &Metadata) -> Option<PathBuf> {
     if data.is_dir() {
         return Some(git.join("info/exclude"));
@@ -19,7 +19,7 @@ pub fn of_repository(git: &Path, data: &Metadata) -> Option<PathBuf> {
     let line = first_line(git)?;
     let git = PathBuf::from(line.strip_prefix("gitdir: ")?);
     let common = first_line(&git.join("commondir"))?;
-    // One that is absolute replaces what it is joined to.
+    // Joining an absolute path replaces the first part.
     Some(git.join(common).join("info/exclude"))
 }
 
@@ -29,7 +29,7 @@ fn first_line(file: &Path) -> Option<String> {
     text.lines().next().map(str::to_owned)
 }
 
-/// The person's own file for all repositories, wherever the configuration says that it is.
+/// The user's own file for all repositories, as named in git's configuration.
 pub fn global() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let home = variable("HOME").map(PathBuf::from);
@@ -57,7 +57,7 @@ pub fn global() -> Option<PathBuf> {
     })
 }
 
-/// The value of `core.excludesFile`, found as the `ignore` crate finds it: by the name of the key alone.
+/// The value of `core.excludesFile`, found as the `ignore` crate does it: by the key alone, in any section.
 fn excludes_file(configuration: &str) -> Option<String> {
     configuration.lines().find_map(|line| {
         let (key, value) = line.split_once('=')?;

@@ -1,9 +1,9 @@
-//! Keeps the first results by order, however many come and in whatever order the threads find them.
+//! Keeps the first results in sort order, whatever order the threads find them in.
 //!
-//! A parallel walk meets files in no particular order, so stopping it after N results would give another N each time.
-//! Instead the results beyond the limit are dropped, and the key of the last one that still counts becomes a *bound*:
-//! whatever sorts behind it need not be looked at any more. So the answer is the same every time, the memory is
-//! limited, and most of the work behind the bound is saved.
+//! A parallel walk finds files in no particular order, so stopping it after N results would give a different N each
+//! time. Instead, results beyond the limit are dropped, and the key of the last kept one becomes a *bound*: files
+//! that sort after it do not have to be searched any more. So the answer is always the same, the memory is limited,
+//! and most of the work after the bound is saved.
 
 use std::cmp::{Ordering, Reverse};
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
@@ -11,22 +11,22 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// How much is kept.
+/// How many results are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     pub lines: usize,
     pub bytes: usize,
 }
 
-/// Where a result stands in the answer: the newest first, then by path. Searches that sort by path alone give all
-/// files one time.
+/// The position of a result in the answer: newest first, then by path. Searches that sort only by path give all files
+/// the same time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     modified: Reverse<SystemTime>,
     path: PathBuf,
 }
 
-/// A result, and what it takes of the limit.
+/// A result, and how much of the limit it uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry<T> {
     pub key: Key,
@@ -39,7 +39,7 @@ pub struct Entry<T> {
 pub struct First<T> {
     limit: Limit,
     kept: Mutex<Kept<T>>,
-    /// Counts the changes of the bound, so that a thread sees without a lock that it has the current one.
+    /// Counts changes of the bound, so that a thread can check without a lock whether its copy is current.
     changes: AtomicUsize,
     more: AtomicBool,
 }
@@ -50,7 +50,7 @@ struct Kept<T> {
     bound: Option<Key>,
 }
 
-/// One thread's hand in a [`First`]: results are handed over in batches, the last one when this is dropped.
+/// One thread's access to a [`First`]: it passes results on in batches, the last one when dropped.
 pub struct Hand<'a, T> {
     first: &'a First<T>,
     batch: Vec<Entry<T>>,
@@ -59,7 +59,7 @@ pub struct Hand<'a, T> {
     changes: usize,
 }
 
-/// Large enough that threads seldom meet at the lock.
+/// Large enough that threads rarely wait for the lock.
 const BATCH: Limit = Limit {
     lines: 256,
     bytes: 64 * 1024,
@@ -124,9 +124,9 @@ impl<T> First<T> {
         }
     }
 
-    /// The results in order, and whether there were, or may have been, more of them.
+    /// The results in order, and whether there were, or may have been, more.
     ///
-    /// The last one may reach beyond the limit: cutting inside a result is left to who knows what it is.
+    /// The last one may exceed the limit: only the caller knows how to cut a result.
     pub fn finish(self) -> (Vec<Entry<T>>, bool) {
         self.prune(&mut self.lock());
         let kept = self
@@ -136,7 +136,7 @@ impl<T> First<T> {
         (kept.entries, self.more.into_inner())
     }
 
-    /// Sorts, and drops what is behind the limit.
+    /// Sorts, and drops what is over the limit.
     fn prune(&self, kept: &mut Kept<T>) {
         kept.entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         let mut total = Limit { lines: 0, bytes: 0 };
@@ -157,7 +157,7 @@ impl<T> First<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept<T>> {
-        // A thread that panicked ends the search as a whole; what it left is never shown.
+        // A thread that panicked fails the whole search, so its partial results are never shown.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -175,8 +175,8 @@ impl<T> Hand<'_, T> {
         }
     }
 
-    /// Whether a file, or what is in a directory, may still get into the answer. If not, the answer is not all there
-    /// is. The time is asked for only once there is a bound to compare it with.
+    /// Whether a file, or something in a directory, can still become part of the answer. If not, the answer is
+    /// incomplete. The time is only queried once there is a bound to compare it with.
     pub fn wants(&mut self, path: &Path, modified: impl FnOnce() -> SystemTime) -> bool {
         self.refresh();
         let Some(bound) = &self.bound else {
@@ -206,7 +206,7 @@ impl<T> Hand<'_, T> {
         kept.total.bytes += self.batched.bytes;
         kept.entries.append(&mut self.batch);
         self.batched = Limit { lines: 0, bytes: 0 };
-        // Sorting only once twice the limit is there keeps the cost of it to a constant for each result.
+        // Sorting only at twice the limit keeps the cost per result constant.
         let limit = self.first.limit;
         let first_time = kept.bound.is_none();
         let slack = if first_time { 1 } else { 2 };
@@ -224,8 +224,8 @@ impl<T> Drop for Hand<'_, T> {
     }
 }
 
-/// The order of a sorted walk: a directory stands right before what is in it. So a directory behind the bound has
-/// nothing before it. `Path`'s own order says the same, but takes paths apart to get there.
+/// The order of a sorted walk: a directory comes right before its entries. So nothing in a directory after the bound
+/// can be before it. `Path`'s own order is the same, but slower.
 pub fn compare_paths(a: &Path, b: &Path) -> Ordering {
     let (a, b) = (
         a.as_os_str().as_encoded_bytes(),

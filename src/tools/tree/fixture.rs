@@ -15,12 +15,11 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree with these files. All get the same time, so that order by time is order by path until a test says
-    /// otherwise.
+    /// A tree with these files. All get the same time, so that they sort by path until a test sets other times.
     pub fn new<const N: usize>(files: [(&str, &str); N]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        // The temporary directory may be reached through a link, and answers are compared as text.
-        let root = fs::canonicalize(directory.path()).expect("the directory is there");
+        // The temporary directory may be behind a link, and tests compare paths as text.
+        let root = fs::canonicalize(directory.path()).expect("the directory exists");
         let tree = Self { directory, root };
         for (path, text) in files {
             tree.write(path, text.as_bytes());
@@ -50,7 +49,7 @@ impl Tree {
         self.set_age(&path, 1_000);
     }
 
-    /// Makes the file so many seconds old, counted from one moment for all.
+    /// Sets the age of a file, relative to one moment for all files.
     pub fn set_age(&self, path: impl AsRef<Path>, seconds: u64) {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         let time = now - Duration::from_secs(seconds);
@@ -58,7 +57,7 @@ impl Tree {
             .write(true)
             .open(self.path(path))
             .and_then(|file| file.set_times(FileTimes::new().set_modified(time)))
-            .expect("the file is ours");
+            .expect("the test owns the file");
     }
 
     /// An answer without the root of the tree, which differs in each run.

@@ -1,8 +1,9 @@
-//! What ignore files leave out of a walk: `.rgignore`, `.ignore`, `.gitignore`, `.git/info/exclude`, git's global one.
+//! Which files are ignored in a walk: `.rgignore`, `.ignore`, `.gitignore`, `.git/info/exclude`, git's global ignore
+//! file.
 //!
-//! The rules are those of the `ignore` crate, but the files are read here: a project may put a pipe, a device or a file
-//! without end where an ignore file is looked for, and the crate opens whatever is there. What is no regular file of a
-//! sensible size does not count, and [`Ignores::left_out`] says so.
+//! The rules are those of the `ignore` crate, but the files are read here: a project may contain a pipe, a device or
+//! an endless file with the name of an ignore file, and the crate opens it in any case. Everything except regular
+//! files of limited size is skipped, and [`Ignores::left_out`] reports it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -18,19 +19,19 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::{excludes, names};
 use crate::config::{is_missing, read_regular};
 
-/// A longer ignore file does not count: its patterns take many times its size in memory, and long to compile.
+/// A longer ignore file is skipped: its patterns take many times its size in memory, and long to compile.
 pub const LONGEST_FILE: u64 = 128 << 10;
-/// Of all ignore files of one walk together, for the same reason.
+/// The limit for all ignore files of one walk, for the same reason.
 const MOST_IN_ALL: u64 = 1 << 20;
-/// More files than these are not remembered as left out.
+/// How many skipped files are remembered.
 const MOST_NAMED: usize = 100;
 
-/// What the ignore files say about an entry of a walk.
+/// What the ignore files say about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     Nothing,
     Ignored,
-    /// A pattern with a `!` asks for it, hidden or not.
+    /// A pattern with a `!` includes it, even if it is hidden.
     Wanted,
 }
 
@@ -38,12 +39,12 @@ pub enum Said {
 #[derive(Debug)]
 pub struct Ignores {
     number: u64,
-    /// Where the walk starts, as its paths begin.
+    /// Where the walk starts, as in the paths of its entries.
     root: PathBuf,
-    /// The same without links: what the files above it are about.
+    /// The same without links, for ignore files above it.
     real_root: PathBuf,
     in_repository: bool,
-    /// Only then is each directory asked whether it is a repository of `jj`: every question costs time.
+    /// Only then is each directory checked for being a `jj` repository, because every check costs time.
     uses_jj: bool,
     global: Gitignore,
     above: Option<Arc<Rules>>,
@@ -53,13 +54,13 @@ pub struct Ignores {
     length: AtomicU64,
 }
 
-/// The ignore files of one directory, and of those above it that have any.
+/// The ignore files of one directory, linked to those of the directories above it.
 #[derive(Debug)]
 struct Rules {
     parent: Option<Arc<Rules>>,
     /// Above the root of the walk: paths are compared without links.
     is_above: bool,
-    /// Git's rules of the directories above do not count in here.
+    /// Git's rules of the directories above do not apply here.
     is_repository: bool,
     rgignore: Gitignore,
     ignore: Gitignore,
@@ -81,13 +82,13 @@ impl Known {
 }
 
 thread_local! {
-    /// Entries of one directory come one after the other, so that most of them need no lock.
+    /// Entries of one directory follow each other, so that most of them need no lock.
     static LAST: RefCell<Option<Known>> = const { RefCell::new(None) };
 }
 
 impl Ignores {
-    /// The ignore files for a walk over `root`. Those above it count in a repository only: a home directory may well
-    /// ignore everything.
+    /// The ignore files for a walk over `root`. Those above it apply only in a repository, because a home directory
+    /// may well ignore everything.
     pub fn new(root: &Path) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let is_below = |name: &str| root.ancestors().any(|above| above.join(name).exists());
@@ -120,11 +121,11 @@ impl Ignores {
         ignores
     }
 
-    /// What the files say about an entry below the root. Whether its directory is ignored is not asked again: a walk
-    /// does not enter such.
+    /// What the files say about an entry below the root. Assumes that its directory is not ignored: a walk does not
+    /// enter ignored ones.
     pub fn said(&self, path: &Path, is_dir: bool) -> Said {
-        // Every entry of a walk comes by here: as bytes, a path is taken apart much faster, and rules that are borrowed
-        // need no counting, which all threads would do at one place.
+        // This runs for every entry of a walk. Splitting a path as bytes is much faster, and borrowed rules avoid a
+        // reference count that all threads would update.
         let bytes = path.as_os_str().as_bytes();
         let directory = &bytes[..memchr::memrchr(b'/', bytes).unwrap_or(0)];
         LAST.with_borrow_mut(|last| {
@@ -184,7 +185,7 @@ impl Ignores {
         }
     }
 
-    /// The files that did not count, in one line for whoever wonders about what was found.
+    /// One line about the skipped files, to explain unexpected results.
     pub fn left_out(&self) -> Option<String> {
         let left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
         let (path, problem) = left_out.first_key_value()?;
@@ -214,7 +215,7 @@ impl Ignores {
         rules
     }
 
-    /// The rules of a directory; those of its parent if it adds none.
+    /// The rules of a directory, or those of its parent if it adds none.
     fn rules(
         &self,
         directory: &Path,
@@ -250,7 +251,7 @@ impl Ignores {
         self.uses_jj && directory.join(".jj").exists()
     }
 
-    /// The patterns of a file, which are about what is below `directory`.
+    /// The patterns of a file, relative to `directory`.
     fn read(&self, directory: &Path, file: &Path) -> Gitignore {
         let bytes = match read_regular(file, LONGEST_FILE) {
             Ok(bytes) => bytes,
@@ -263,14 +264,14 @@ impl Ignores {
         };
         let before = self.length.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         if before.saturating_add(bytes.len() as u64) > MOST_IN_ALL {
-            let problem = format!("with the others it is longer than {MOST_IN_ALL} bytes");
+            let problem = format!("all ignore files together exceed {MOST_IN_ALL} bytes");
             self.leave_out(file, &problem);
             return Gitignore::empty();
         }
         let text = String::from_utf8_lossy(&bytes);
         let mut builder = GitignoreBuilder::new(directory);
         for line in text.trim_start_matches('\u{feff}').lines() {
-            // As git does: a pattern that is none costs only itself.
+            // As in git, an invalid pattern only loses itself.
             let _ = builder.add_line(None, line);
         }
         builder.build().unwrap_or_else(|error| {

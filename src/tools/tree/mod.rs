@@ -1,8 +1,8 @@
-//! Walking a tree of files as ripgrep does: what Glob and Grep share.
+//! Walks a tree of files as ripgrep does: the common part of Glob and Grep.
 //!
-//! Owns which entries a search sees (ignore files, hidden names, `.git`), how a search is stopped, and what is said
-//! about entries that could not be read. What is looked for, and how it is shown, is up to the tools. Links are never
-//! followed, so a cycle of links cannot trap a walk; only a root that is itself a link is entered.
+//! Decides which entries a search sees (ignore files, hidden names, `.git`), how a search is stopped, and how
+//! unreadable entries are reported. The tools decide what to look for and how to show it. Links are never followed,
+//! so a cycle of links cannot trap a walk; only a root that is itself a link is entered.
 
 use std::fs::Metadata;
 use std::io;
@@ -30,18 +30,18 @@ use crate::tools::ToolError;
 use crate::tools::files::{FileError, path};
 use crate::tools::off_limits::OffLimits;
 
-/// A search that takes longer gives what it has found until then, and says so.
+/// A search that takes longer returns what it has found so far, and says so.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
-/// How long its threads may take to see that. One that waits for a pipe or a dead mount never does.
+/// How long its threads may take to notice that. A thread that waits for a pipe or a dead mount never does.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// With a limit on threads and processes from here on nobody comes near it.
+/// With a limit on threads and processes of at least this, searches never reach it.
 const MANY_THREADS: u64 = 4096;
 
-/// Longer patterns are not compiled: they cost more memory than any search needs.
+/// Longer patterns are refused: they cost more memory than any search needs.
 const LONGEST_PATTERN: usize = 10_000;
 
-/// Refuses a pattern that is too long to be meant.
+/// Refuses a pattern that is too long.
 pub fn check_length(field: &str, pattern: &str) -> Result<(), ToolError> {
     if pattern.len() <= LONGEST_PATTERN {
         return Ok(());
@@ -53,8 +53,8 @@ pub fn check_length(field: &str, pattern: &str) -> Result<(), ToolError> {
     .saying("the pattern is too long"))
 }
 
-/// Tells the threads of one search to end. An atomic of its own, because a look at a token takes a lock, and every
-/// file and every block that is read looks.
+/// Tells the threads of one search to end. A separate atomic, because checking a cancellation token takes a lock, and
+/// the threads check for every file and block.
 #[derive(Debug, Default)]
 pub struct Stop(AtomicBool);
 
@@ -68,10 +68,10 @@ impl Stop {
     }
 }
 
-/// Runs a search on a thread that may block, until it is done, cancelled or out of time.
+/// Runs a search on a thread for blocking work, until it is done, cancelled or out of time.
 ///
-/// A cancelled search is not waited for: its threads see the [`Stop`] at the next file or block, but a read from a
-/// dead network mount may never return. Dropping the future stops the search too.
+/// A cancelled search is not waited for: its threads notice the [`Stop`] at the next file or block, but a read from a
+/// dead network mount may never return. Dropping the future also stops the search.
 pub async fn run<T: Send + 'static>(
     cancel: &CancellationToken,
     search: impl FnOnce(&Stop) -> T + Send + 'static,
@@ -91,9 +91,9 @@ pub async fn run<T: Send + 'static>(
             () = &mut timer => {
                 if guard.0.is_set() {
                     return Err(ToolError::new(
-                        "the search hangs on a file or directory that does not answer; narrow `path`",
+                        "the search hangs on a file or directory that does not respond; narrow `path`",
                     )
-                    .saying("a file or directory did not answer"));
+                    .saying("a file or directory did not respond"));
                 }
                 guard.0.set();
                 timer.as_mut().reset(Instant::now() + GRACE);
@@ -111,7 +111,7 @@ fn broke_off(error: JoinError) -> ToolError {
             ))
             .saying("the system allows no more threads")
         }
-        // What it says is of no use to the model, and stands in the log.
+        // The panic message does not help the model, and is in the log.
         Ok(_) => ToolError::new("the search failed; this is a bug in agent-tui, not in the call")
             .saying("internal error in agent-tui"),
         // The runtime is shutting down.
@@ -131,11 +131,11 @@ impl Drop for StopOnDrop {
 #[derive(Debug, Clone)]
 pub enum Hidden {
     Skipped,
-    /// Those whose name one of the globs matches.
+    /// Those with a name that one of the globs matches.
     Named(GlobSet),
 }
 
-/// A walk that is about to begin, and the ignore files that it goes by.
+/// A walk that can be started, with its ignore files.
 pub struct Walk {
     pub builder: WalkBuilder,
     pub ignores: Arc<Ignores>,
@@ -143,9 +143,9 @@ pub struct Walk {
 
 /// A walk that sees what `rg` would see below `root`.
 ///
-/// Inside a repository that is git's own notion of ignored. Outside one, `rg` reads no `.gitignore` at all; here those
-/// at and below `root` count all the same, because a tree that was unpacked or copied without its `.git` is still not
-/// meant to be searched in its `node_modules`. Those above `root` do not count there: a home directory may well ignore
+/// Inside a repository, git's rules decide what is ignored. Outside one, `rg` reads no `.gitignore` at all; here
+/// those in and below `root` apply nevertheless, because nobody wants to search the `node_modules` of a tree that was
+/// copied without its `.git`. Those above `root` do not apply then, because a home directory may well ignore
 /// everything.
 pub fn walk(root: &Path, hidden: &Hidden, types: Types, off_limits: &OffLimits) -> Walk {
     let ignores = Arc::new(Ignores::new(root));
@@ -170,7 +170,7 @@ pub fn walk(root: &Path, hidden: &Hidden, types: Types, off_limits: &OffLimits) 
     Walk { builder, ignores }
 }
 
-/// A walker that reads no file by itself: see [`Ignores`].
+/// A walker that does not read ignore files itself: see [`Ignores`].
 pub fn unread(root: &Path) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
     builder
@@ -184,14 +184,14 @@ fn is_hidden(entry: &DirEntry) -> bool {
     entry.file_name().as_encoded_bytes().starts_with(b".")
 }
 
-/// How many threads a walk may start; 0 leaves it to the walker. If it got only some of those that it wants it would wait
-/// for the others forever, so where they are scarce it gets one.
+/// How many threads a walk may start; 0 lets the walker decide. A walker that gets only some of its threads would
+/// wait for the others forever, so if threads are scarce it gets one.
 fn threads() -> usize {
     let scarce = rustix::process::getrlimit(rustix::process::Resource::Nproc);
     usize::from(scarce.current.is_some_and(|limit| limit < MANY_THREADS))
 }
 
-/// How many threads may help the one that is there; none where they are scarce.
+/// How many threads may help the current one; none if they are scarce.
 pub fn spare_threads() -> usize {
     const MOST: usize = 12;
     match threads() {
@@ -205,11 +205,10 @@ fn is_admitted(entry: &DirEntry, names: &GlobSet) -> bool {
     name != ".git" && (!is_hidden(entry) || names.is_match(name))
 }
 
-/// The globs for the hidden names that a glob spells out: `.github` for `.github/**`, `.env*` for `**/.env*`.
+/// The globs for the hidden names that a glob contains: `.github` for `.github/**`, `.env*` for `**/.env*`.
 ///
-/// Without this, `**` would have to mean either all hidden entries or none. The pieces of a brace are taken apart too,
-/// with a `*` for what the brace continues with: that may admit a name too many to the walk, and the glob itself still
-/// decides what is found.
+/// Without this, `**` would have to mean either all hidden entries or none. Braces are split too, with a `*` for what
+/// follows the brace: the walk may then see a few names too many, but the glob itself still decides what is found.
 pub fn hidden_names<'a>(
     globs: impl IntoIterator<Item = &'a str>,
 ) -> Result<Hidden, globset::Error> {
@@ -234,25 +233,25 @@ pub fn hidden_names<'a>(
     Ok(Hidden::Named(set.build()?))
 }
 
-/// When a file was changed; a file system that does not know makes it the oldest.
+/// When a file was changed. Without a known time, a file counts as the oldest.
 pub fn modified(metadata: &Metadata) -> SystemTime {
     metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// Where a search starts: at the path of a tool's input, which means what it means to the other tools, or at `cwd`.
+/// Where a search starts: at the path in a tool's input, which is resolved as in the other tools, or at `cwd`.
 pub fn root(input: Option<&str>, cwd: &Path) -> Result<PathBuf, ToolError> {
     let path = match input {
         None | Some("") => cwd.to_owned(),
         Some(input) => path::resolve(input, cwd)?,
     };
-    // Shown with what is found. Only the file system knows where `..` leads when a link comes before it.
+    // This path is part of the results. Only the file system knows where `..` leads after a link.
     if path.components().any(|part| part == Component::ParentDir) {
         return Ok(std::fs::canonicalize(&path).unwrap_or(path));
     }
     Ok(path)
 }
 
-/// A place that cannot be searched.
+/// The error for a place that cannot be searched.
 pub fn unreachable(shown: &str, error: &std::io::Error) -> ToolError {
     ToolError::new(format!("`{shown}` cannot be searched: {error}")).saying(format!(
         "can't be searched: {}",
@@ -260,7 +259,7 @@ pub fn unreachable(shown: &str, error: &std::io::Error) -> ToolError {
     ))
 }
 
-/// Where a search really starts, if that is where it started when the call was decided on.
+/// The start of a search without links, if it is the same as when the call was decided on.
 pub fn decided(root: &Path, places: &Places) -> Result<PathBuf, ToolError> {
     let shown = names::show(root);
     let real = std::fs::canonicalize(root).map_err(|error| unreachable(&shown, &error))?;
@@ -271,18 +270,18 @@ pub fn decided(root: &Path, places: &Places) -> Result<PathBuf, ToolError> {
     }
 }
 
-/// What a search could not look into. Said once, at the end, instead of failing the whole search.
+/// What a search could not read. Reported once at the end, so that the search does not fail.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unread {
     pub count: usize,
     /// The first one with its reason, as an example.
     pub example: Option<String>,
-    /// What is to be said about ignore files that did not count: more may have been found than was meant.
+    /// What to report about skipped ignore files: there may be more results than intended.
     pub ignores: Option<String>,
 }
 
 impl Unread {
-    /// Counts an error of the walk. An entry that has gone since it was listed is no error: trees change.
+    /// Counts an error of the walk. An entry that was deleted after it was listed is not an error.
     pub fn note_walk(&mut self, error: &ignore::Error) {
         if error
             .io_error()
@@ -308,7 +307,7 @@ impl Unread {
         self.ignores = self.ignores.take().or(other.ignores);
     }
 
-    /// The lines for the model, if there is anything to say.
+    /// The remarks for the model, if any.
     pub fn line(&self) -> Option<String> {
         let unread = self.example.as_ref().map(|example| match self.count {
             1 => format!("[Not searched: {example}]"),

@@ -1,6 +1,6 @@
-//! Names of files as text: what cannot be shown, or would be obeyed by a terminal, is escaped.
+//! File names as text: characters that cannot be shown, or that a terminal would interpret, are escaped.
 //!
-//! One name is always one line, whatever bytes it has.
+//! A name is always one line, whatever its bytes are.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub fn show(path: &Path) -> String {
     }
 }
 
-/// The text with everything escaped that [`show`] would escape.
+/// The text, escaped as in [`show`].
 pub fn escape(text: &str) -> String {
     escape_bytes(text.as_bytes())
 }
@@ -37,7 +37,7 @@ fn escape_bytes(bytes: &[u8]) -> String {
     shown
 }
 
-/// Control characters, and the marks that reorder the text around them.
+/// Control characters, and marks that reorder the text around them.
 fn is_unshowable(character: char) -> bool {
     character.is_control()
         || matches!(character,

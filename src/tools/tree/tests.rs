@@ -1,4 +1,4 @@
-//! The parts that Glob and Grep share: order, names, hidden globs, and how a search ends.
+//! The common parts of Glob and Grep: order, names, hidden globs, and how a search ends.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -37,7 +37,7 @@ fn paths(first: First<()>) -> (Vec<String>, bool) {
 }
 
 #[test]
-fn the_first_are_kept_whatever_the_order_they_come_in() {
+fn the_first_results_are_kept_whatever_order_they_arrive_in() {
     let first = First::new(lines(2));
     let mut hand = first.hand();
     for (path, age) in [("d", 4), ("a", 1), ("c", 3), ("b", 2), ("e", 0)] {
@@ -48,7 +48,7 @@ fn the_first_are_kept_whatever_the_order_they_come_in() {
 }
 
 #[test]
-fn exactly_as_many_as_the_limit_is_not_more() {
+fn exactly_the_limit_is_not_more() {
     let first = First::new(lines(2));
     let mut hand = first.hand();
     hand.add(entry("a", 0, 1));
@@ -58,7 +58,7 @@ fn exactly_as_many_as_the_limit_is_not_more() {
 }
 
 #[test]
-fn what_sorts_behind_the_bound_is_no_longer_wanted() {
+fn results_after_the_bound_are_no_longer_wanted() {
     let first = First::new(lines(1));
     let mut hand = first.hand();
     hand.add(entry("b", 5, 1));
@@ -88,7 +88,7 @@ fn bytes_are_a_limit_too() {
 
 proptest! {
     #[test]
-    fn keeping_the_first_is_sorting_and_cutting(
+    fn keeping_the_first_equals_sorting_and_cutting(
         ages in prop::collection::vec((0_u64..20, 1_usize..4), 0..60),
         limit in 1_usize..12,
         threads in 1_usize..4,
@@ -137,7 +137,7 @@ fn path() -> impl Strategy<Value = PathBuf> {
 }
 
 #[test]
-fn names_that_would_be_obeyed_are_escaped() {
+fn control_characters_in_names_are_escaped() {
     use std::os::unix::ffi::OsStrExt;
     let name = std::ffi::OsStr::from_bytes(b"a\nb\x1b[31m\xff\xe2\x80\xae \xc3\xa4");
     assert_eq!(
@@ -147,7 +147,7 @@ fn names_that_would_be_obeyed_are_escaped() {
 }
 
 #[test]
-fn the_hidden_names_of_a_glob_are_those_it_spells() {
+fn the_hidden_names_of_a_glob_are_those_it_contains() {
     let named = |glob: &str, name: &str| match hidden_names([glob]).expect("a glob") {
         Hidden::Skipped => false,
         Hidden::Named(names) => names.is_match(name),
@@ -187,7 +187,7 @@ fn a_search_can_start_at_home() {
 }
 
 #[test]
-fn what_was_not_read_is_said_in_one_line() {
+fn unread_entries_are_reported_in_one_line() {
     let mut unread = Unread::default();
     assert_eq!(unread.line(), None);
     let denied = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
@@ -205,7 +205,7 @@ fn what_was_not_read_is_said_in_one_line() {
     );
 }
 
-/// A search that ends only when it is told to.
+/// A search that ends only when it is stopped.
 fn endless(stop: &Stop) -> &'static str {
     while !stop.is_set() {
         std::thread::yield_now();
@@ -214,7 +214,7 @@ fn endless(stop: &Stop) -> &'static str {
 }
 
 #[tokio::test]
-async fn a_cancelled_search_is_told_to_stop_and_not_waited_for() {
+async fn a_cancelled_search_is_stopped_and_not_waited_for() {
     let cancel = CancellationToken::new();
     let (ended, has_ended) = std::sync::mpsc::channel();
     cancel.cancel();
@@ -231,10 +231,10 @@ async fn a_cancelled_search_is_told_to_stop_and_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_search_that_is_out_of_time_gives_what_it_has() {
+async fn a_search_that_is_out_of_time_returns_what_it_has() {
     let started = tokio::time::Instant::now();
     let (tell, told) = tokio::sync::oneshot::channel();
-    // Time stands still while a blocking task runs, so the test itself moves it on.
+    // Virtual time stands still while a blocking task runs, so the test advances it.
     let clock = async {
         told.await.expect("the search has begun");
         tokio::time::advance(super::TIME_LIMIT).await;
@@ -250,7 +250,7 @@ async fn a_search_that_is_out_of_time_gives_what_it_has() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_search_that_hangs_is_given_up() {
+async fn a_search_that_hangs_is_abandoned() {
     let (tell, told) = tokio::sync::oneshot::channel();
     let (release, released) = std::sync::mpsc::channel::<()>();
     let clock = async {

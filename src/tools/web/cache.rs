@@ -1,4 +1,4 @@
-//! Pages that were fetched a while ago. Bounded, and cleaned whenever it is used: nothing runs for it meanwhile.
+//! Recently fetched pages. Bounded, and cleaned up whenever it is used, so that it needs no timer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 32 << 20;
 
 #[derive(Default)]
 pub struct Cache {
-    /// The oldest first.
+    /// Oldest first.
     pages: Mutex<VecDeque<Kept>>,
 }
 
@@ -83,7 +83,7 @@ mod tests {
         assert!(cache.get("a", minutes(14)).is_some());
         assert!(cache.get("b", minutes(14)).is_none());
         assert!(cache.get("a", minutes(15)).is_none());
-        assert!(cache.lock().is_empty(), "and gone then");
+        assert!(cache.lock().is_empty(), "and removed then");
     }
 
     #[test]
@@ -96,6 +96,9 @@ mod tests {
         cache.put("large", page(MOST_BYTES - 10), now);
         assert!(cache.lock().len() < 12 && cache.get("large", now).is_some());
         cache.put("too large", page(MOST_BYTES + 1), now);
-        assert!(cache.lock().is_empty(), "what does not fit is not kept");
+        assert!(
+            cache.lock().is_empty(),
+            "a page that does not fit is not kept"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Fetches one address: resolves it, checks where it leads, and connects to exactly that.
 //!
-//! Nothing is resolved before somebody has decided that the page may be fetched. What a name resolves to is looked at once
-//! and used: an answer that is another one a moment later changes nothing.
+//! Nothing is resolved before the permission to fetch the page is there. A name is resolved once, and the checked
+//! address is used, so that a different answer a moment later changes nothing.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -11,35 +11,35 @@ use reqwest::{Client, Response, StatusCode, Url};
 
 use crate::permissions::Inner;
 
-/// A larger page is not read to its end.
+/// A larger page is truncated.
 pub const MOST_BYTES: usize = 10 << 20;
-/// Everything together.
+/// The time limit for the whole fetch.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 5;
 
-/// What came.
+/// A response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// Where it came from in the end.
+    /// The final address after redirects.
     pub url: Url,
     pub status: StatusCode,
     pub content_type: String,
     pub bytes: Vec<u8>,
-    /// There was more than [`MOST_BYTES`].
+    /// It was larger than [`MOST_BYTES`].
     pub is_cut: bool,
 }
 
-/// What a fetch comes to.
+/// The result of a fetch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arrived {
     Page(Fetched),
-    /// The server redirects to another host, which has not been allowed.
+    /// The server redirects to another host, which was not allowed.
     Elsewhere {
         from: Url,
         to: Url,
     },
-    /// The name leads to an address that is not on the open net.
+    /// The name resolves to an address that is not public.
     Inside {
         host: String,
         address: IpAddr,
@@ -69,11 +69,11 @@ pub enum Problem {
     Broken { host: String, cause: String },
 }
 
-/// Whether addresses that are not on the open net are fetched.
+/// Whether addresses that are not public may be fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     OpenNet,
-    /// The person has said yes to it.
+    /// The person has allowed it.
     Everywhere,
 }
 
@@ -95,7 +95,7 @@ fn check(url: &Url) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Fetches, following redirects as long as they stay on the host.
+/// Fetches, following redirects on the same host.
 pub async fn fetch(url: &Url, reach: Reach) -> Result<Arrived, Problem> {
     let host = host_of(url);
     match tokio::time::timeout(PATIENCE, upgraded(url, reach)).await {
@@ -104,7 +104,7 @@ pub async fn fetch(url: &Url, reach: Reach) -> Result<Arrived, Problem> {
     }
 }
 
-/// Tries `https` first where only `http` was asked for, but not on this machine or in private networks.
+/// Tries `https` first if only `http` was given, but not on this machine or in private networks.
 async fn upgraded(url: &Url, reach: Reach) -> Result<Arrived, Problem> {
     let mut secure = url.clone();
     let can_be = url.scheme() == "http"
@@ -148,7 +148,7 @@ async fn follow(url: &Url, reach: Reach) -> Result<Arrived, Problem> {
     Err(Problem::Redirects { host })
 }
 
-/// From `http` to `https` of the same host, both at their usual ports.
+/// From `http` to `https` on the same host, both at their default ports.
 fn is_upgrade(from: &Url, to: &Url) -> bool {
     from.scheme() == "http"
         && to.scheme() == "https"
@@ -157,7 +157,7 @@ fn is_upgrade(from: &Url, to: &Url) -> bool {
 }
 
 enum Resolved {
-    /// Connects to what was looked at, and nowhere else.
+    /// Connects to the checked address only.
     Client(Client),
     Inside {
         address: IpAddr,
@@ -191,7 +191,7 @@ async fn resolved(url: &Url, reach: Reach) -> Result<Resolved, Problem> {
         .user_agent(concat!("agent-tui/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
         .redirect(reqwest::redirect::Policy::none())
-        // A proxy would resolve the name once more.
+        // A proxy would resolve the name again.
         .no_proxy()
         .resolve_to_addrs(&host, &addresses)
         .build();
@@ -262,7 +262,7 @@ pub fn host_of(url: &Url) -> String {
     url.host_str().unwrap_or_default().to_owned()
 }
 
-/// All that is known of why a request failed; the last cause says most.
+/// The causes of a failed request; the last one is the most specific.
 fn causes(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {

@@ -1,5 +1,5 @@
-//! HTML as Markdown that reads well: the text of a page with its headings, links, lists, tables and code, without what is
-//! there for machines or for getting around.
+//! Converts HTML to readable Markdown: the text of a page with its headings, links, lists, tables and code, without
+//! scripts and navigation.
 
 use std::sync::LazyLock;
 
@@ -7,14 +7,14 @@ use htmd::HtmlToMarkdown;
 use htmd::options::{BulletListMarker, LinkStyle, Options};
 use reqwest::Url;
 
-/// What is no part of what a page says.
+/// Elements that are not part of the content.
 const DROPPED: [&str; 17] = [
     "script", "style", "noscript", "template", "nav", "header", "footer", "aside", "form",
     "button", "iframe", "svg", "canvas", "dialog", "select", "object", "head",
 ];
 
 static CONVERTER: LazyLock<HtmlToMarkdown> = LazyLock::new(|| converter(&DROPPED));
-/// For pages that put everything they say where others put what is dropped.
+/// For pages whose content is inside elements that are usually dropped.
 static GENEROUS: LazyLock<HtmlToMarkdown> =
     LazyLock::new(|| converter(&["script", "style", "noscript", "template", "svg", "head"]));
 
@@ -37,7 +37,7 @@ pub struct Document {
     pub text: String,
 }
 
-/// Links become whole addresses, counted from `base`.
+/// Links become absolute addresses, relative to `base`.
 pub fn document(html: &str, base: &Url) -> Document {
     let convert = |converter: &HtmlToMarkdown| tidy(&converter.convert(html).unwrap_or_default());
     let mut text = convert(&CONVERTER);
@@ -63,7 +63,7 @@ fn title(html: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.join(" "))
 }
 
-/// No more than one empty line in a row, and none at the end.
+/// At most one empty line in a row, and none at the end.
 fn tidy(text: &str) -> String {
     let mut tidied = String::with_capacity(text.len());
     let mut empty = 0;
@@ -79,7 +79,8 @@ fn tidy(text: &str) -> String {
     tidied
 }
 
-/// Makes `](path)` whole, so that it can be fetched; what is code or no link stays.
+/// Makes the address in `](path)` absolute, so that it can be fetched. Code and text that is not a link stay
+/// unchanged.
 fn with_whole_links(text: &str, base: &Url) -> String {
     let mut whole = String::with_capacity(text.len());
     let mut in_code = false;
@@ -126,7 +127,7 @@ mod tests {
 <script>alert("no")</script></main><footer>Imprint</footer></body></html>"#;
 
     #[test]
-    fn a_page_keeps_its_text_and_loses_what_is_for_getting_around() {
+    fn a_page_keeps_its_text_and_loses_its_navigation() {
         let base = Url::parse("https://example.com/docs/page.html").expect("a URL");
         let document = document(PAGE, &base);
         assert_eq!(document.title.as_deref(), Some("Guide & notes"));
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_all_navigation_is_shown_all_the_same() {
+    fn a_page_that_is_all_navigation_is_still_shown() {
         let base = Url::parse("https://example.com/").expect("a URL");
         let page =
             "<header><p>All that there is to say stands in here, in the header.</p></header>";

@@ -1,4 +1,4 @@
-//! What the tools of the web share: which addresses need a question, how a page is fetched, and what is made of it.
+//! What the web tools share: which addresses need permission, how a page is fetched, and how it is converted.
 
 pub mod cache;
 pub mod fetch;

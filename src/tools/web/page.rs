@@ -1,4 +1,4 @@
-//! What a page is, for a model: text that reads well, or an image. Pure.
+//! A page for a model: readable text, or an image. Pure.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::tools::files::error::human_size;
 use crate::tools::files::image::{self, Format};
 use crate::tools::files::pdf;
 
-/// How far into a page its declaration of a charset is looked for.
+/// How far into a page to look for its charset declaration.
 const HEAD: usize = 4096;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Page {
     /// Its media type, without parameters.
     pub kind: String,
     pub title: Option<String>,
-    /// How many bytes came.
+    /// The number of bytes received.
     pub received: usize,
     pub is_cut: bool,
     pub content: Content,
@@ -33,7 +33,7 @@ pub struct Page {
 pub enum Content {
     Text(String),
     Image(Image),
-    /// Nothing that a model could read.
+    /// Not readable for a model.
     Binary,
 }
 
@@ -75,7 +75,7 @@ impl Page {
         }
     }
 
-    /// What stands above the content: where it is from, and what it is.
+    /// The lines above the content: its address and type.
     pub fn heading(&self) -> String {
         let mut heading = format!(
             "{} · {} · {} · {}",
@@ -118,7 +118,7 @@ impl Page {
                 ResultBlock::Image(image.clone()),
             ],
             Content::Binary => vec![ResultBlock::text(format!(
-                "{heading}{asked}\n\n(this is no text, and cannot be shown; download it with Bash if it is needed)"
+                "{heading}{asked}\n\n(not text, so it cannot be shown; download it with Bash if you need it)"
             ))],
         }
     }
@@ -173,7 +173,8 @@ fn is_html(kind: &str, text: &str) -> bool {
         || (kind.is_empty() && (start.starts_with("<!doctype html") || start.starts_with("<html")))
 }
 
-/// The text in the charset that its mark, its header or itself declares; else UTF-8, with what is not it made visible.
+/// The text in the charset of its byte order mark, its header or its own declaration; otherwise UTF-8, with invalid
+/// bytes made visible.
 fn decoded(bytes: &[u8], charset: Option<&str>) -> String {
     let marked = Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
     let named = || charset.and_then(|name| Encoding::for_label(name.as_bytes()));
@@ -184,7 +185,7 @@ fn decoded(bytes: &[u8], charset: Option<&str>) -> String {
     encoding.decode(bytes).0.into_owned()
 }
 
-/// What a page says of its charset: `<meta charset=…>`, `content="…; charset=…"`, or the declaration of XML.
+/// The charset that a page declares: `<meta charset=…>`, `content="…; charset=…"`, or an XML declaration.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]).to_ascii_lowercase();
     ["charset", "encoding"].iter().find_map(|word| {
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn images_are_known_by_their_content_and_other_bytes_are_not_shown() {
+    fn images_are_recognised_by_content_and_other_bytes_are_not_shown() {
         let shown = page("application/octet-stream", DOT);
         assert!(matches!(shown.content, Content::Image(_)));
         assert!(matches!(
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_heading_says_where_it_is_from_and_what_was_asked() {
+    fn the_heading_has_the_address_and_the_prompt() {
         let page = page(
             "text/html; charset=utf-8",
             b"<title>A  page</title><h1>Hi</h1>",

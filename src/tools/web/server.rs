@@ -1,4 +1,4 @@
-//! A web server on loopback that says what a test wants it to say.
+//! A web server on loopback with scripted answers, for tests.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ pub struct Server {
     asked: Arc<Mutex<Vec<String>>>,
 }
 
-/// A picture of one transparent dot.
+/// An image with one transparent pixel.
 pub const DOT: &[u8] = &[
     0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52,
     0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x06, 0x00, 0x00, 0x00, 0x1f, 0x15, 0xc4,
@@ -35,7 +35,7 @@ pub fn html(body: &str) -> Vec<u8> {
 }
 
 impl Server {
-    /// Answers each path as given; an empty answer never comes.
+    /// Answers each path as given; an empty answer means that it never answers.
     pub fn start<const N: usize>(answers: [(&str, Vec<u8>); N]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");
@@ -76,7 +76,7 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
-    /// The paths that were asked for.
+    /// The paths that were requested.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().expect("unpoisoned").clone()
     }

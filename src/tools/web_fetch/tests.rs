@@ -26,7 +26,7 @@ async fn refused(url: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_page_is_markdown_under_a_heading_with_what_was_asked() {
+async fn a_page_is_markdown_under_a_heading_with_the_prompt() {
     let server = Server::start([("/a", html("<title>T</title><h1>Hello</h1><p>there"))]);
     let url = server.url("/a");
     assert_eq!(
@@ -156,35 +156,36 @@ async fn a_fetch_can_be_cancelled() {
     );
 }
 
-/// `localhost.` followed by a name server's whim cannot be played here, so the name is checked as one of the open net.
+/// A real DNS answer that points inside cannot be produced here, so the test checks `localhost` as if it were a
+/// public name.
 #[tokio::test]
-async fn a_name_that_leads_inside_is_asked_about_and_nothing_is_sent_before() {
+async fn a_name_that_resolves_to_a_private_address_asks_before_anything_is_sent() {
     let server = Server::start([("/", html("<p>inside"))]);
     let asked: Arc<Mutex<Vec<ChoiceRequest>>> = Arc::default();
     for (reply, arrives) in [
         (Reply::Nobody, false),
         (Reply::Dismissed, false),
         (
-            Reply::Chosen(Chosen {
+            Reply::Chosen(vec![Chosen {
                 options: vec![0],
                 text: None,
                 ..Chosen::default()
-            }),
+            }]),
             false,
         ),
         (
-            Reply::Chosen(Chosen {
+            Reply::Chosen(vec![Chosen {
                 options: vec![1],
                 text: None,
                 ..Chosen::default()
-            }),
+            }]),
             true,
         ),
     ] {
         let mut scratch = Scratch::new();
         let (log, answer) = (asked.clone(), reply.clone());
         scratch.cx.asker = Asker::new(move |request| {
-            log.lock().expect("unpoisoned").push(request);
+            log.lock().expect("unpoisoned").extend(request);
             let reply = answer.clone();
             async move { reply }.boxed()
         });

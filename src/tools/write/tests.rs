@@ -79,7 +79,7 @@ async fn the_old_content_is_kept_as_a_checkpoint() {
 }
 
 #[tokio::test]
-async fn a_file_that_changed_since_is_not_overwritten() {
+async fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
     let scratch = Scratch::new();
     let path = scratch.put("a", "old\n");
     scratch.read("a").await.expect("readable");
@@ -93,7 +93,7 @@ async fn a_file_that_changed_since_is_not_overwritten() {
 }
 
 #[tokio::test]
-async fn what_was_written_may_be_written_again() {
+async fn a_written_file_may_be_written_again_without_reading() {
     let scratch = Scratch::new();
     scratch.write("a", "one\n").await.expect("created");
     scratch.write("a", "two\n").await.expect("its own content");
@@ -107,7 +107,7 @@ async fn what_was_written_may_be_written_again() {
 }
 
 #[tokio::test]
-async fn mode_mark_and_line_endings_stay() {
+async fn mode_and_byte_order_mark_and_line_endings_stay() {
     let scratch = Scratch::new();
     let path = scratch.put("a", "\u{feff}one\r\ntwo\r\n");
     fs::set_permissions(&path, Permissions::from_mode(0o750)).expect("chmod");
@@ -123,7 +123,7 @@ async fn mode_mark_and_line_endings_stay() {
 }
 
 #[tokio::test]
-async fn line_endings_are_brought_into_line_with_those_of_the_file() {
+async fn new_content_gets_the_line_endings_of_the_file() {
     let scratch = Scratch::new();
     for (old, content, expected) in [
         ("one\ntwo\n", "uno\r\ndos\r\n", "uno\ndos\n"),
@@ -152,7 +152,7 @@ async fn utf16_stays_utf16() {
 }
 
 #[tokio::test]
-async fn what_is_no_text_is_not_overwritten() {
+async fn a_binary_file_is_not_overwritten() {
     let scratch = Scratch::new();
     scratch.put("latin", b"caf\xe9\n");
     scratch.read("latin").await.expect("readable");
@@ -177,7 +177,7 @@ async fn an_empty_file_needs_no_reading() {
     scratch
         .write("empty", "x\n")
         .await
-        .expect("there is nothing to lose");
+        .expect("an empty file has nothing to lose");
     assert_eq!(scratch.bytes("empty"), b"x\n");
 }
 
@@ -242,7 +242,7 @@ async fn through_a_link_the_target_is_written_and_the_link_stays() {
 }
 
 #[tokio::test]
-async fn hard_links_are_told_about() {
+async fn hard_links_are_reported() {
     let scratch = Scratch::new();
     let path = scratch.put("a", "old\n");
     fs::hard_link(&path, scratch.path("b")).expect("link");

@@ -1,4 +1,4 @@
-//! A tool call: one line of what it is and what came of it, the change it makes, and opened the whole of its output.
+//! A tool call: one line with its subject and outcome, its change, and its whole output when opened.
 
 use ratatui::text::{Line, Span};
 
@@ -16,20 +16,20 @@ use crate::ui::text::{
     Indent, Row, chop, clean, clean_line, overwritten, strip_ansi, truncate, width, wrap,
 };
 
-/// A subject of which less would be left is not cut for the words behind it.
+/// The subject is not shortened below this to make room for the words after it.
 const SHORTEST_SUBJECT: usize = 10;
 /// How many rows of a change are shown before it is folded.
 const FOLDED_DIFF: usize = 16;
-/// How many rows of a change that is still being written.
+/// How many rows of a change are shown while it is still being written.
 const GROWING_DIFF: usize = 10;
 /// How many lines of a failed command's output are shown without opening it.
 const FAILED_LINES: usize = 5;
-/// How many of the last lines stand under a running call, and under one that runs alone.
+/// How many of the last lines are shown under a running call, and under the only running call.
 const LIVE_LINES: usize = 5;
 const LIVE_LINES_ALONE: usize = 8;
-/// What parts the subject from what came of it.
+/// The columns between the subject and the outcome.
 const GAP: usize = 2;
-/// Keys do not stand further to the right than this, away from what they are for.
+/// Key hints are never further to the right than this, so that they stay near what they belong to.
 const WIDEST_HINT: u16 = 100;
 
 pub fn rows(call: &Call, open: bool, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
@@ -65,7 +65,7 @@ pub fn rows(call: &Call, open: bool, state: &AppState, cx: &mut CellContext) -> 
     rows
 }
 
-/// The one line that is always there.
+/// The line that is always shown.
 fn head(call: &Call, state: &AppState, cx: &CellContext) -> Row {
     let theme = cx.theme;
     let mark = Span::styled(format!("{} ", glyph(call)), theme.style(state_role(call)));
@@ -77,7 +77,7 @@ fn head(call: &Call, state: &AppState, cx: &CellContext) -> Row {
     let subject = shown_subject(call, state);
     let first = subject.lines().next().unwrap_or_default();
     let room = usize::from(cx.width).saturating_sub(usize::from(MARGIN) + width(&name.content) + 1);
-    // What it is about comes first; how it went is told by the mark, too.
+    // The subject comes first, because the mark also shows the outcome.
     let tail = words(call, state);
     let enough = width(&tail) + GAP + width(first).min(SHORTEST_SUBJECT);
     let tail = if enough <= room { tail } else { String::new() };
@@ -106,7 +106,7 @@ fn head(call: &Call, state: &AppState, cx: &CellContext) -> Row {
     }
 }
 
-/// What the person's answer did besides letting the call run.
+/// What the person's answer did besides allowing the call.
 fn note_rows(note: &AnswerNote, cx: &CellContext) -> Vec<Row> {
     let text = match note {
         AnswerNote::ForSession { rule } => format!("allowed for this session: {rule}"),
@@ -123,12 +123,12 @@ fn note_rows(note: &AnswerNote, cx: &CellContext) -> Vec<Row> {
     rows.into_iter().map(indented).collect()
 }
 
-/// A command that the person ran with `!`; other calls that they make once more keep their names.
+/// A command that the person ran with `!`; other calls that they run again keep their names.
 pub fn is_own_command(call: &Call) -> bool {
     call.by == Author::Person && call.tool.is_shell()
 }
 
-/// What a call is about; files of the workspace by their place in it.
+/// The subject of a call; files in the workspace by their relative path.
 pub fn shown_subject(call: &Call, state: &AppState) -> String {
     let subject = call.subject();
     let inside = subject
@@ -141,7 +141,7 @@ pub fn shown_subject(call: &Call, state: &AppState) -> String {
     }
 }
 
-/// Names of MCP servers' tools are long; the server's name says where they are from.
+/// Names of MCP tools are long; they are shortened to server and tool.
 pub fn shown_name(tool: &str) -> String {
     let name = match tool
         .strip_prefix("mcp__")
@@ -187,7 +187,7 @@ pub fn state_role(call: &Call) -> Role {
     }
 }
 
-/// What is said behind the subject.
+/// The words after the subject.
 fn words(call: &Call, state: &AppState) -> String {
     match &call.state {
         State::Arriving(_) => String::new(),
@@ -201,7 +201,7 @@ fn words(call: &Call, state: &AppState) -> String {
     }
 }
 
-/// For how long it has been running, in the seconds that are shown.
+/// How long it has been running, in whole seconds as shown.
 pub fn running_seconds(call: &Call, state: &AppState) -> u64 {
     call.elapsed(state.now).unwrap_or_default().as_secs()
 }
@@ -232,7 +232,7 @@ pub fn phase_words(phase: Phase) -> &'static str {
     }
 }
 
-/// What came of a call, in a few words: `exit 1 · 58 lines · 14.2s`.
+/// The outcome of a call in a few words: `exit 1 · 58 lines · 14.2s`.
 pub fn outcome_words(call: &Call, completed: &Completed) -> String {
     let ran = || Some(seconds(completed.ran));
     let for_person = &completed.for_person;
@@ -272,7 +272,7 @@ pub fn outcome_words(call: &Call, completed: &Completed) -> String {
     parts.join(" · ")
 }
 
-/// How a call ended that did not simply succeed, for the person.
+/// How a call ended, if it did not simply succeed.
 fn sentence(completed: &Completed) -> Option<String> {
     if let Some(sentence) = &completed.for_person.sentence {
         return Some(clean(sentence.lines().next().unwrap_or_default()).into_owned());
@@ -287,7 +287,7 @@ fn sentence(completed: &Completed) -> Option<String> {
     })
 }
 
-/// How much it printed or found. A change says more than the lines of its answer.
+/// How much it printed or found. For a change, the lines of its answer don't matter.
 fn output_size(call: &Call, completed: &Completed) -> Option<String> {
     match completed.lines {
         _ if completed.images > 0 => Some("image".to_owned()),
@@ -340,7 +340,7 @@ fn result(
     }
 }
 
-/// How many lines of a running call's output stand under it: more where it is the only one.
+/// How many lines of a running call's output are shown under it: more if it is the only one.
 pub fn live_lines(state: &AppState) -> usize {
     let calls = state.panel.calls().iter().map(|key| state.calls.get(*key));
     let running = calls.filter(|call| matches!(call.state, State::Executing(_)));
@@ -351,7 +351,7 @@ pub fn live_lines(state: &AppState) -> usize {
     }
 }
 
-/// The last lines of what a call prints while it runs.
+/// The last lines that a running call has printed.
 fn live(call: &Call, most: usize, state: &AppState, cx: &CellContext) -> Vec<Row> {
     let all = call.printed_lines();
     let mut rows = last_lines(&call.output, all, most, |more| count_of(more, ""), cx);
@@ -364,7 +364,7 @@ fn live(call: &Call, most: usize, state: &AppState, cx: &CellContext) -> Vec<Row
     rows
 }
 
-/// The end of an output, which says best why something failed, and how much is above it.
+/// The end of an output, which best explains a failure, and how much is above it.
 fn tail(text: &str, all: usize, most: usize, state: &AppState, cx: &CellContext) -> Vec<Row> {
     let mut rows = last_lines(text, all, most, |more| count_of(more, " more"), cx);
     let chord = key_for(Action::ToggleDetails, state).filter(|_| all > most);
@@ -381,7 +381,7 @@ fn count_of(lines: usize, more: &str) -> String {
     }
 }
 
-/// The last of `all` lines, under a line that counts those that are left out.
+/// The last of `all` lines, below a line that counts the omitted ones.
 fn last_lines(
     text: &str,
     all: usize,
@@ -405,7 +405,7 @@ fn last_lines(
     rows
 }
 
-/// A key at the right end of a row, where there is room.
+/// Puts a key hint at the right end of a row, if there is room.
 fn add_hint(row: &mut Row, hint: String, cx: &CellContext) {
     let used = row.line.width();
     let right = usize::from(cx.width.min(WIDEST_HINT));
@@ -420,14 +420,14 @@ fn add_hint(row: &mut Row, hint: String, cx: &CellContext) {
     row.line.spans.push(Span::styled(hint, style));
 }
 
-/// The key of an action, as it is while nothing is in front.
+/// The key of an action when no dialog is open.
 fn key_for(action: Action, state: &AppState) -> Option<String> {
     let contexts = [Context::Composer, Context::Working, Context::Global];
     let chord = state.settings.keymap.chord_for(action, &contexts);
     chord.map(|chord| chord.to_string())
 }
 
-/// What a call shows beside its text. Each file of a change is folded by itself, so that none hides another.
+/// What a call shows besides its text. Each file of a change is folded separately, so that none hides another.
 pub fn shown_rows(
     shown: &Shown,
     fold: Option<usize>,
@@ -462,7 +462,7 @@ fn change_rows(
     std::iter::once(header).chain(rows).map(indented).collect()
 }
 
-/// The beginning of an output, set off by a bar.
+/// The beginning of an output, behind a vertical bar.
 pub fn output(text: &str, most: usize, cx: &CellContext) -> Vec<Row> {
     let indent = Indent::all(bar(cx.theme));
     let style = cx.theme.style(Role::Muted);

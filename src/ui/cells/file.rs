@@ -1,4 +1,4 @@
-//! What a call has read of a file: numbered lines, in the colours of their language.
+//! What a call has read of a file: numbered lines with syntax colours.
 
 use ratatui::text::Span;
 
@@ -8,7 +8,7 @@ use crate::theme::Role;
 use crate::ui::diff::code_line;
 use crate::ui::text::{Indent, Row, chop};
 
-/// The first lines of what was read of `path`. What is said below the numbered lines is shown as it is.
+/// The first lines of what was read of `path`. Text below the numbered lines is shown as it is.
 pub fn rows(text: &str, path: &str, most: usize, cx: &mut CellContext) -> Vec<Row> {
     let mut lines: Vec<(&str, &str)> = Vec::new();
     let mut rest = text;
@@ -47,7 +47,7 @@ pub fn rows(text: &str, path: &str, most: usize, cx: &mut CellContext) -> Vec<Ro
     rows
 }
 
-/// A number, and the line behind it.
+/// A line number and its line.
 fn numbered(line: &str) -> Option<(&str, &str)> {
     let (number, line) = line.split_once('\t')?;
     let number = number.trim_start();
@@ -64,7 +64,7 @@ mod tests {
     use crate::ui::cells::CellContext;
     use crate::ui::highlight::{CodeColours, Highlighted};
 
-    /// Every `fn` at the start of a line is a keyword; notes what it was asked about.
+    /// Treats every `fn` at the start of a line as a keyword, and records the requests.
     #[derive(Default)]
     struct Keywords(Vec<(String, String)>);
 
@@ -80,7 +80,7 @@ mod tests {
         }
     }
 
-    /// The rows as text, the words in the colour of keywords, and what colours were asked for.
+    /// The rows as text, the words in the colour of keywords, and the requested colours.
     fn drawn(text: &str, most: usize) -> (Vec<String>, Vec<String>, Vec<(String, String)>) {
         let theme = Theme::builtin("dark").expect("a theme that comes with the program");
         let mut code = Keywords::default();

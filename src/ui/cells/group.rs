@@ -1,4 +1,4 @@
-//! Reads and searches that follow each other, in one line: `✓ Read app.py, util.py · Grep total`.
+//! Consecutive reads and searches in one line: `✓ Read app.py, util.py · Grep total`.
 
 use ratatui::text::{Line, Span};
 
@@ -9,7 +9,7 @@ use crate::app::call::Call;
 use crate::theme::Role;
 use crate::ui::text::{Row, clean, truncate, width};
 
-/// A name of which less would be left is only counted.
+/// Names that would be shorter than this are only counted.
 const SHORTEST: usize = 6;
 
 pub fn row<'a>(calls: impl Iterator<Item = &'a Call>, state: &AppState, cx: &CellContext) -> Row {

@@ -1,4 +1,4 @@
-//! The cells of the conversation as rows: one file for each kind.
+//! The cells of the conversation as rows: one file per kind.
 
 mod call;
 mod file;
@@ -30,17 +30,17 @@ use crate::app::{AppState, DiffStyle};
 use crate::text::whole_seconds;
 use crate::theme::{Role, Theme};
 
-/// What it takes to draw cells: `cx` in their functions.
+/// What is needed to draw cells: `cx` in their functions.
 pub struct CellContext<'a> {
     pub width: u16,
     pub theme: &'a Theme,
     pub code: &'a mut dyn CodeColours,
 }
 
-/// The room at the left of every cell, where marks stand.
+/// The left margin of every cell, which holds the marks.
 pub const MARGIN: u16 = 2;
 
-/// The rows of a cell, without the empty one that may stand above it.
+/// The rows of a cell, without the empty one above it.
 pub fn rows(entry: &Entry, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
     match &entry.cell {
         Cell::Welcome => welcome::rows(state, cx),
@@ -63,7 +63,7 @@ pub fn rows(entry: &Entry, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
     }
 }
 
-/// How a cell stands among its neighbours.
+/// How a cell is folded with its neighbours.
 pub fn fold(entry: &Entry, state: &AppState) -> Fold {
     match (&entry.cell, state.transcript.index_of(entry.id)) {
         (Cell::Call(_), Some(index)) => state.fold_of(index),
@@ -71,7 +71,7 @@ pub fn fold(entry: &Entry, state: &AppState) -> Fold {
     }
 }
 
-/// How far from the edge a cell stands, where its rows bring no marks with them.
+/// The left margin of a cell whose rows contain no marks.
 pub fn margin(cell: &Cell) -> u16 {
     match cell {
         Cell::Answer(_) => MARGIN,
@@ -84,7 +84,7 @@ pub fn margin(cell: &Cell) -> u16 {
     }
 }
 
-/// An answer that is not whole says so.
+/// Marks an answer that is not complete.
 fn finish_answer(mut rows: Vec<Row>, progress: Progress, cx: &CellContext) -> Vec<Row> {
     if progress == Progress::Cut {
         let mark = Span::styled("… cut off here", cx.theme.style(Role::Muted));
@@ -93,7 +93,7 @@ fn finish_answer(mut rows: Vec<Row>, progress: Progress, cx: &CellContext) -> Ve
     rows
 }
 
-/// A row moved to the right of the margin.
+/// A row moved right by the margin.
 pub fn indented(mut row: Row) -> Row {
     let blank = Span::raw(" ".repeat(usize::from(MARGIN)));
     row.line.spans.insert(0, blank);
@@ -103,7 +103,7 @@ pub fn indented(mut row: Row) -> Row {
     row
 }
 
-/// Whether a cell stands right under the one before: calls in a row, a hint under its error.
+/// Whether a cell follows the previous one without an empty row: calls in a row, a hint below its error.
 pub fn hugs(entry: &Entry, state: &AppState) -> bool {
     let entries = state.transcript.entries();
     let Some(index) = state.transcript.index_of(entry.id) else {
@@ -123,7 +123,7 @@ pub fn hugs(entry: &Entry, state: &AppState) -> bool {
     }
 }
 
-/// Text behind a mark at the left edge, wrapped beside it.
+/// Text after a mark at the left edge, wrapped beside it.
 fn marked(mark: &'static str, mark_role: Role, text: Line<'static>, cx: &CellContext) -> Vec<Row> {
     let indent = Indent {
         first: vec![Span::styled(mark, cx.theme.style(mark_role))],
@@ -133,7 +133,7 @@ fn marked(mark: &'static str, mark_role: Role, text: Line<'static>, cx: &CellCon
     wrap(text, cx.width, &indent)
 }
 
-/// How diffs are shown in a width.
+/// The style of diffs at a width.
 pub fn diff_style(chosen: DiffStyle, width: u16) -> diff::Style {
     match chosen {
         DiffStyle::Auto => diff::Style::fitting(width),
@@ -142,7 +142,7 @@ pub fn diff_style(chosen: DiffStyle, width: u16) -> diff::Style {
     }
 }
 
-/// A duration as people say it.
+/// A duration for people.
 pub fn seconds(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();
     if seconds < 0.01 {

@@ -1,4 +1,4 @@
-//! A word of the program itself: news, warnings, errors, and what to do about them.
+//! Messages of the program itself: news, warnings, errors, and what to do about them.
 
 use ratatui::text::{Line, Span};
 

@@ -1,4 +1,4 @@
-//! What a turn came to, in one line: `✓ 6.9s · 3 calls · 5.8s saved · +5 −2 in app.py`.
+//! The summary of a turn, in one line: `✓ 6.9s · 3 calls · 5.8s saved · +5 −2 in app.py`.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::app::transcript::{Changed, Summary, SummaryEnding};
 use crate::theme::Role;
 use crate::ui::text::{Row, clean};
 
-/// Less than this was not worth the words.
+/// A shorter saving is not mentioned.
 const WORTH_SAYING: Duration = Duration::from_millis(50);
 
 pub fn rows(summary: &Summary, cx: &CellContext) -> Vec<Row> {

@@ -1,4 +1,4 @@
-//! What the model thought: folded to one line, unless it is opened.
+//! The model's thinking: folded to one line, unless opened.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub fn rows(text: &str, took: Option<Duration>, open: bool, cx: &CellContext) ->
     rows
 }
 
-/// What it thinks of at the moment: the end of the last line that has something in it.
+/// The end of the last line that is not empty: the current thought.
 fn last_line(text: &str, cx: &CellContext) -> Option<Row> {
     let mut lines = text.lines().rev();
     let last = lines.find(|line| !line.trim().is_empty())?;

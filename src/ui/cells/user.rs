@@ -8,7 +8,7 @@ use crate::theme::{Role, Theme};
 use crate::ui::queue::first_line;
 use crate::ui::text::{Indent, Row, attach, clean, link_addresses, wrap};
 
-/// A long paste is the model's to read; the screen shows its beginning.
+/// How many lines of a long message are shown; the model reads all of it.
 const MOST_LINES: usize = 40;
 const BAR: &str = "▌ ";
 
@@ -32,7 +32,7 @@ pub fn rows(text: &str, images: usize, cx: &CellContext) -> Vec<Row> {
     if more > 0 {
         asides.push(format!("… {more} more lines"));
     }
-    // Those that stand in the text are seen there.
+    // Images in the text are already shown there.
     match images.saturating_sub(text.matches("[image ").count()) {
         0 => {}
         1 => asides.push("1 image".to_owned()),
@@ -48,7 +48,7 @@ pub fn rows(text: &str, images: usize, cx: &CellContext) -> Vec<Row> {
     rows
 }
 
-/// One row that stands for a message whose rows are out of view, cut to a width.
+/// A message that is scrolled out of view, as one row.
 pub fn pinned(text: &str, width: u16, theme: &Theme) -> Line<'static> {
     let room = usize::from(width.saturating_sub(MARGIN));
     let bar = Span::styled(BAR, theme.style(Role::Accent));
@@ -56,7 +56,7 @@ pub fn pinned(text: &str, width: u16, theme: &Theme) -> Line<'static> {
     Line::from(vec![bar, text]).style(ground(theme))
 }
 
-/// Only the ground: the text on it has colours of its own.
+/// Only the background: the text on it has its own colours.
 fn ground(theme: &Theme) -> Style {
     Style {
         bg: theme.style(Role::UserGround).bg,

@@ -1,4 +1,4 @@
-//! The first cell: what this is, where it works, and how to begin.
+//! The first cell: what this is, the working directory, and how to begin.
 
 use ratatui::text::{Line, Span};
 

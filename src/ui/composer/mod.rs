@@ -1,6 +1,6 @@
 //! Paints the input: its mark, the draft in wrapped rows, or the line of a history search.
 //!
-//! Only the rows in view are laid out. The list above the input is in `popup`.
+//! Only visible rows are laid out. The list above the input is in `popup`.
 
 mod popup;
 
@@ -25,7 +25,7 @@ const SIGN: &str = "❯";
 const PLACEHOLDER: &str = "Ask anything · / commands · @ files · ! shell · # note";
 const SEARCHING: &str = "history: ";
 
-/// How many rows it needs at a width, if it may have no more than `max`.
+/// How many rows it needs at a width, at most `max`.
 pub fn height(composer: &Composer, width: u16, max: u16) -> u16 {
     if composer.search().is_some() {
         return max.min(1);
@@ -33,7 +33,7 @@ pub fn height(composer: &Composer, width: u16, max: u16) -> u16 {
     composer.layout(width).height(max)
 }
 
-/// Paints it, and says where the caret is.
+/// Paints it and returns the caret.
 pub fn draw(composer: &Composer, theme: &Theme, area: Rect, buf: &mut Buffer) -> Position {
     let area = area.intersection(buf.area);
     if area.is_empty() {
@@ -148,7 +148,7 @@ fn draw_search(search: &HistorySearch, theme: &Theme, area: Rect, buf: &mut Buff
     put(buf, area, 0, (MARK, SEARCHING), theme.style(Role::Muted));
     let begin = MARK + u16::try_from(width(SEARCHING)).unwrap_or(0);
     let query = clean_line(&search.query, 4);
-    // The end of a long query is what is being typed.
+    // Shows the end of a long query, because that is where the person types.
     let room = usize::from(area.width.saturating_sub(begin + 1));
     let mut tail: &str = &query;
     while width(tail) > room && !tail.is_empty() {

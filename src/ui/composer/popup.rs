@@ -1,24 +1,23 @@
-//! The list above the input: what completes the word, or what a search of the history has found.
+//! The list above the input: completions of a word, or the results of a history search.
+
+use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
-use unicode_segmentation::UnicodeSegmentation;
 
 use super::put;
+use crate::app::commands::usage;
 use crate::app::composer::Composer;
 use crate::app::composer::complete::{Completion, Item, Kind};
 use crate::app::composer::history::HistorySearch;
 use crate::app::search::find_all;
 use crate::theme::{Role, Theme};
-use crate::ui::text::{clean_line, width};
+use crate::ui::list::{Columns, Entry, Keeps, OutOfView, Painter};
 
 const MOST_ROWS: usize = 8;
 const INDENT: u16 = 2;
-/// Between the columns of the list.
-const GAP: u16 = 2;
 
-/// Paints the list, if there is one, at the bottom of the space above the input.
+/// Paints the list, if there is one, directly above the input.
 pub fn draw_popup(composer: &Composer, theme: &Theme, above: Rect, buf: &mut Buffer) {
     let above = above.intersection(buf.area);
     if above.is_empty() {
@@ -32,62 +31,56 @@ pub fn draw_popup(composer: &Composer, theme: &Theme, above: Rect, buf: &mut Buf
 }
 
 fn draw_completion(completion: &Completion, theme: &Theme, above: Rect, buf: &mut Buffer) {
+    let kind = completion.word.kind;
     if completion.items.is_empty() {
-        if completion.word.kind == Kind::Path && !completion.complete {
+        if kind == Kind::Path && !completion.complete {
             let area = clear_rows(1, above, buf);
             let said = (INDENT, "looking for files …");
             put(buf, area, 0, said, theme.style(Role::Muted));
         }
         return;
     }
-    // A path that is there already needs no list.
-    if completion.word.kind == Kind::Path && !completion.stale && !completion.can_accept() {
+    // A path that is already complete needs no list.
+    if kind == Kind::Path && !completion.stale && !completion.can_accept() {
         return;
     }
-    let window = window(completion.items.len(), completion.chosen, above.height);
-    let items = &completion.items[window.clone()];
-    let area = clear_rows(items.len(), above, buf);
-    let names = items.iter().map(|item| width(&head(item))).max();
-    let names = u16::try_from(names.unwrap_or(0)).unwrap_or(u16::MAX);
-    for ((y, item), number) in (0..).zip(items).zip(window) {
-        let chosen = number == completion.chosen;
-        let row = Row {
-            theme,
-            area,
-            y,
-            chosen,
-        };
-        row.draw_ground(buf);
-        let name = Name {
-            mark: mark(completion.word.kind),
-            text: &item.name,
-            matched: &item.matched,
-        };
-        let end = row.draw_name(&name, buf);
-        put(
-            buf,
-            area,
-            y,
-            (end + 1, &*item.arguments),
-            row.style(Role::Muted),
-        );
-        let about = INDENT.saturating_add(names).saturating_add(GAP);
-        put(buf, area, y, (about, &*item.about), row.style(Role::Muted));
-    }
+    let items = completion.items.iter();
+    let labels: Vec<Label> = items.map(|item| Label::of(kind, item)).collect();
+    let entries: Vec<Entry> = labels.iter().map(Label::entry).collect();
+    let view = View::of(completion.found, completion.chosen, entries.len(), above);
+    let shown = &entries[view.items.clone()];
+    let columns = Columns::of(entries.iter().copied(), usize::from(above.width));
+    view.draw(shown, columns, theme, above, buf);
 }
 
-/// What stands before the description of an item.
-fn head(item: &Item) -> String {
-    match &*item.about {
-        "" => String::new(),
-        _ => format!("/{} {}", item.name, item.arguments),
-    }
+/// The row of an item.
+struct Label<'a> {
+    name: String,
+    matched: Vec<u32>,
+    keeps: Keeps,
+    about: &'a str,
 }
 
-fn mark(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Slash => "/",
-        Kind::Path => "",
+impl<'a> Label<'a> {
+    fn of(kind: Kind, item: &'a Item) -> Self {
+        let (name, before, keeps) = match kind {
+            Kind::Slash => (usage(&item.name, &item.arguments), 1, Keeps::Start),
+            Kind::Path => (item.name.clone(), 0, Keeps::End),
+        };
+        Self {
+            name,
+            matched: item.matched.iter().map(|letter| letter + before).collect(),
+            keeps,
+            about: &item.about,
+        }
+    }
+
+    fn entry(&self) -> Entry<'_> {
+        Entry {
+            keeps: self.keeps,
+            about: self.about,
+            ..Entry::named(&self.name, &self.matched)
+        }
     }
 }
 
@@ -100,39 +93,29 @@ fn draw_found(
 ) {
     if search.hits.is_empty() {
         let area = clear_rows(1, above, buf);
-        put(
-            buf,
-            area,
-            0,
-            (INDENT, "nothing found"),
-            theme.style(Role::Muted),
-        );
+        let said = (INDENT, "nothing found");
+        put(buf, area, 0, said, theme.style(Role::Muted));
         return;
     }
-    let window = window(search.hits.len(), search.chosen, above.height);
-    let area = clear_rows(window.len(), above, buf);
-    for (y, number) in (0..).zip(window) {
-        let entry = composer.past(search.hits[number]);
-        let line = line_with(&entry, &search.query);
-        let matched = matched(&line, &search.query);
-        let chosen = number == search.chosen;
-        let row = Row {
-            theme,
-            area,
-            y,
-            chosen,
-        };
-        row.draw_ground(buf);
-        let name = Name {
-            mark: "",
-            text: &line,
-            matched: &matched,
-        };
-        row.draw_name(&name, buf);
-    }
+    let count = search.hits.len();
+    let view = View::of(count, search.chosen, count, above);
+    let lines: Vec<(String, Vec<u32>)> = search.hits[view.items.clone()]
+        .iter()
+        .map(|hit| {
+            let line = line_with(&composer.past(*hit), &search.query);
+            let matched = matched(&line, &search.query);
+            (line, matched)
+        })
+        .collect();
+    let entries = lines
+        .iter()
+        .map(|(line, matched)| Entry::named(line, matched));
+    let entries: Vec<Entry> = entries.collect();
+    let columns = Columns::of(entries.iter().copied(), usize::from(above.width));
+    view.draw(&entries, columns, theme, above, buf);
 }
 
-/// The line of an entry that the search is about, with a sign that there are more.
+/// The matching line of an entry, with a mark if there are more lines.
 fn line_with(entry: &str, query: &str) -> String {
     let found = entry.lines().find(|line| !find_all(line, query).is_empty());
     let line = found.or_else(|| entry.lines().next()).unwrap_or_default();
@@ -152,88 +135,62 @@ fn matched(line: &str, query: &str) -> Vec<u32> {
     (start..start + count(&line[found])).collect()
 }
 
-struct Row<'a> {
-    theme: &'a Theme,
-    area: Rect,
-    y: u16,
-    chosen: bool,
+/// The visible part of a list, around the selected item.
+struct View {
+    items: Range<usize>,
+    chosen: usize,
+    rest: Option<OutOfView>,
 }
 
-struct Name<'a> {
-    mark: &'a str,
-    text: &'a str,
-    /// The characters of the text to set off.
-    matched: &'a [u32],
-}
-
-impl Row<'_> {
-    fn style(&self, role: Role) -> Style {
-        let style = self.theme.style(role);
-        if self.chosen {
-            return style.patch(self.theme.style(Role::Chosen));
-        }
-        style
-    }
-
-    fn draw_ground(&self, buf: &mut Buffer) {
-        let row = Rect::new(self.area.x, self.area.y + self.y, self.area.width, 1);
-        buf.set_style(row, self.style(Role::Text));
-        if self.chosen {
-            put(buf, self.area, self.y, (0, "›"), self.style(Role::Accent));
+impl View {
+    /// `all` items match, and the first `count` of them are listed. The last row says how many are out of view.
+    fn of(all: usize, chosen: usize, count: usize, above: Rect) -> Self {
+        let room = MOST_ROWS.min(usize::from(above.height));
+        let says_rest = all.max(count) > room && room > 1;
+        let rows = count.min(room - usize::from(says_rest));
+        let start = (chosen + 1).saturating_sub(rows).min(count - rows);
+        let items = start..start + rows;
+        let rest = says_rest.then_some(OutOfView {
+            above: items.start,
+            below: all.max(count) - items.end,
+        });
+        Self {
+            items,
+            chosen,
+            rest,
         }
     }
 
-    /// Paints a name with the letters that matched, and returns where it ends. Of a long one the end is shown, because
-    /// paths differ there.
-    fn draw_name(&self, name: &Name<'_>, buf: &mut Buffer) -> u16 {
-        let room = usize::from(self.area.width.saturating_sub(INDENT));
-        let mut column = 0;
-        let letters: Vec<(String, bool)> = name
-            .text
-            .graphemes(true)
-            .map(|cluster| {
-                let columns = column..column + u32::try_from(cluster.chars().count()).unwrap_or(1);
-                column = columns.end;
-                let matches = name.matched.iter().any(|letter| columns.contains(letter));
-                (clean_line(cluster, 4).into_owned(), matches)
-            })
-            .collect();
-        let mut x = INDENT;
-        let mut write = |text: &str, style: Style| {
-            put(buf, self.area, self.y, (x, text), style);
-            x = x.saturating_add(u16::try_from(width(text)).unwrap_or(u16::MAX));
+    fn draw(
+        &self,
+        entries: &[Entry],
+        columns: Columns,
+        theme: &Theme,
+        above: Rect,
+        buf: &mut Buffer,
+    ) {
+        let rows = entries.len() + usize::from(self.rest.is_some());
+        let area = clear_rows(rows, above, buf);
+        let line = |y| Rect {
+            y,
+            height: 1,
+            ..area
         };
-        write(name.mark, self.style(Role::Muted));
-        let mut excess = (width(name.mark)
-            + letters.iter().map(|(text, _)| width(text)).sum::<usize>())
-        .saturating_sub(room);
-        let mut shown = &letters[..];
-        if excess > 0 {
-            excess += 1;
-            while excess > 0
-                && let Some(((text, _), rest)) = shown.split_first()
-            {
-                excess = excess.saturating_sub(width(text));
-                shown = rest;
-            }
-            write("…", self.style(Role::Muted));
+        for ((y, entry), number) in (area.y..).zip(entries).zip(self.items.clone()) {
+            let painter = Painter {
+                theme,
+                columns,
+                area: line(y),
+            };
+            painter.draw(entry, number == self.chosen, buf);
         }
-        for (text, matches) in shown {
-            let role = if *matches { Role::Match } else { Role::Text };
-            write(text, self.style(role));
+        if let Some(rest) = self.rest {
+            rest.draw(theme, line(area.bottom() - 1), buf);
         }
-        x
     }
 }
 
-/// The part of a list that is in view around the chosen one.
-fn window(count: usize, chosen: usize, height: u16) -> std::ops::Range<usize> {
-    let rows = count.min(MOST_ROWS).min(usize::from(height));
-    let start = (chosen + 1).saturating_sub(rows).min(count - rows);
-    start..start + rows
-}
-
-/// Empties rows at the bottom of the space above, and returns them.
+/// Clears rows directly above the input, and returns them.
 fn clear_rows(count: usize, above: Rect, buf: &mut Buffer) -> Rect {
     let height = u16::try_from(count).unwrap_or(u16::MAX).min(above.height);
     let area = Rect {

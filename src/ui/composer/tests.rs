@@ -110,6 +110,7 @@ fn of_a_long_path_the_end_is_shown_and_what_is_invisible_in_it() {
     let found = JobResult::Paths {
         generation: 2,
         paths,
+        found: 2,
         complete: true,
     };
     composer.done(found, now()).expect("taken");
@@ -117,6 +118,33 @@ fn of_a_long_path_the_end_is_shown_and_what_is_invisible_in_it() {
         screen(&composer, 20, 3),
         ["› …long/path/to/x.rs", "  x␛[2J", "❯ @x▏"]
     );
+}
+
+#[test]
+fn a_list_that_goes_on_says_so_also_when_it_goes_on_further_than_one_can_walk() {
+    let mut composer = typed("@x");
+    let candidate = |number: u32| Candidate {
+        path: format!("x{number}"),
+        matched: vec![0],
+    };
+    let found = JobResult::Paths {
+        generation: 2,
+        paths: (0..10).map(candidate).collect(),
+        found: 1_234,
+        complete: true,
+    };
+    composer.done(found, now()).expect("taken");
+    assert_eq!(
+        screen(&composer, 20, 4),
+        ["› x0", "  x1", "  1232 more ↓", "❯ @x▏"]
+    );
+    composer.perform(Action::Previous, now());
+    assert_eq!(
+        screen(&composer, 30, 4),
+        ["  x8", "› x9", "  8 more ↑   1224 more ↓", "❯ @x▏"]
+    );
+    let commands = screen(&typed("/"), 60, 12);
+    assert!(commands[10].contains("more ↓"), "{commands:#?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The answers of a dialog, in its last lines: a key and what it does, which the mouse can press, too.
+//! The answers of a dialog in its last rows: a key and what it does; they can be clicked, too.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,9 +13,9 @@ pub struct Button {
     pub action: Action,
     pub key: String,
     pub words: String,
-    /// The same in fewer words.
+    /// A shorter version.
     pub short: String,
-    /// What finds no room goes by this, the highest first.
+    /// If there isn't enough room, the highest rank is dropped first.
     pub rank: usize,
 }
 
@@ -24,7 +24,7 @@ pub struct Button {
 pub struct Row(Vec<(Rect, Button)>);
 
 impl Button {
-    /// `None` where no key does that.
+    /// `None` if no key is bound to the action.
     pub fn new(action: Action, words: &str, context: Context, keymap: &Keymap) -> Option<Self> {
         let chord = keymap.chord_for(action, &[context, Context::Global])?;
         Some(Self {
@@ -46,14 +46,14 @@ impl Button {
     }
 }
 
-/// The space between two of them.
+/// The space between two buttons.
 const fn gap(room: usize) -> usize {
     if room < 40 { 2 } else { 3 }
 }
-/// The same in the line under the content.
+/// The same in the line below the content.
 const NARROW_GAP: u16 = 2;
 
-/// In one row if that is possible, in few words if it must be; in `most` rows otherwise, without what matters least.
+/// In one row if possible, with short words if necessary; otherwise in up to `most` rows, without the least important.
 pub fn arrange(buttons: Vec<Button>, room: usize, most: usize) -> Vec<Vec<Button>> {
     let rows = flow(buttons.clone(), room);
     if rows.len() <= 1 {
@@ -93,7 +93,7 @@ fn flow(buttons: Vec<Button>, room: usize) -> Vec<Vec<Button>> {
 }
 
 impl Row {
-    /// As many as there are rows for.
+    /// As many rows as fit.
     pub fn place(rows: Vec<Vec<Button>>, area: Rect) -> Self {
         let mut placed = Vec::new();
         for (line, row) in area.rows().zip(rows) {
@@ -109,9 +109,9 @@ impl Row {
         Self(placed)
     }
 
-    /// At the right end of a line of which so much is taken, the last ones first: as many as there is room for.
+    /// At the right end of a line whose first `taken` columns are used: as many buttons as fit, the last ones first.
     pub fn place_right(buttons: Vec<Button>, line: Rect, taken: usize) -> Self {
-        // A blank and two cells of the line beside them.
+        // A blank on each side and part of the line.
         let around = 3;
         let taken = u16::try_from(taken).unwrap_or(u16::MAX);
         let mut x = line.right().saturating_sub(around);
@@ -129,7 +129,7 @@ impl Row {
         Self(placed)
     }
 
-    /// What the one that is there does.
+    /// The action of the button at this cell.
     pub fn hit(&self, column: u16, row: u16) -> Option<Action> {
         let (_, button) = self
             .0
@@ -138,7 +138,7 @@ impl Row {
         Some(button.action)
     }
 
-    /// Draws them in a line that has something else in it already, with a blank before and after.
+    /// Draws them over a line, with a blank before and after.
     pub fn draw_over(&self, can: impl Fn(Action) -> bool, theme: &Theme, buf: &mut Buffer) {
         if let (Some((first, _)), Some((last, _))) = (self.0.first(), self.0.last()) {
             let from = first.x.saturating_sub(1);
@@ -148,7 +148,7 @@ impl Row {
         self.draw(can, theme, buf);
     }
 
-    /// Draws them, dim where they would do nothing if they were pressed now.
+    /// Draws them, dimmed if pressing them now would do nothing.
     pub fn draw(&self, can: impl Fn(Action) -> bool, theme: &Theme, buf: &mut Buffer) {
         for (area, button) in &self.0 {
             let (key, words) = if can(button.action) {
@@ -164,7 +164,7 @@ impl Row {
         }
     }
 
-    /// Marks the one that Enter would press.
+    /// Highlights the one that Enter would press.
     pub fn mark(&self, action: Action, theme: &Theme, buf: &mut Buffer) {
         for (area, _) in self.0.iter().filter(|(_, it)| it.action == action) {
             buf.set_style(*area, theme.style(Role::Chosen));

@@ -1,4 +1,4 @@
-//! A call's result, typed by the person.
+//! The text field for a call's result, typed by the person.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

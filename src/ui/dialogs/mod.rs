@@ -1,5 +1,5 @@
-//! The dialogs, one file each, and what they share: the frame of those that lie over the screen, and the rules of those
-//! that stand in the input's place.
+//! The dialogs, one file each, and what they share: the frame of those that cover the screen, and the lines around
+//! those that replace the input.
 
 pub mod buttons;
 pub mod by_hand;
@@ -24,7 +24,7 @@ use super::conversation::draw_row;
 use super::text::{Indent, Row, clean_line, truncate, width, wrap};
 use crate::theme::{Role, Theme};
 
-/// A box in the middle of an area, as large as wanted and there is room for.
+/// A box in the middle of an area, as large as wanted if it fits.
 pub fn centred(area: Rect, wanted_width: u16, wanted_height: u16) -> Rect {
     let width = wanted_width.min(area.width);
     let height = wanted_height.min(area.height);
@@ -36,7 +36,7 @@ pub fn centred(area: Rect, wanted_width: u16, wanted_height: u16) -> Rect {
     }
 }
 
-/// Clears a box, draws its frame and title, and returns what is inside. A box too small for a frame has none.
+/// Clears a box, draws its frame and title, and returns the inside. A box that is too small gets no frame.
 pub fn frame(area: Rect, title: &str, role: Role, theme: &Theme, buf: &mut Buffer) -> Rect {
     clear(area, buf);
     if !has_frame(area) {
@@ -61,7 +61,7 @@ fn has_frame(area: Rect) -> bool {
     area.height >= 4 && area.width >= 10
 }
 
-/// What is inside of a box.
+/// The inside of a box.
 pub fn inside(area: Rect) -> Rect {
     if !has_frame(area) {
         return area;
@@ -77,7 +77,7 @@ pub fn inside(area: Rect) -> Rect {
 /// A notice is cut after this many rows.
 const MOST_NOTICE_ROWS: usize = 2;
 
-/// Draws the line over what is asked: what it is about on the left, where one is on the right.
+/// Draws the line above a question: its subject on the left, its number in the queue on the right.
 pub fn title(
     places: &Places,
     heading: &str,
@@ -113,12 +113,12 @@ pub fn title(
     }
 }
 
-/// How much of a heading there is room for, beside where one is.
+/// How much room a heading has beside the words on the right.
 pub fn room_of_heading(columns: u16, aside: usize) -> usize {
     usize::from(columns).saturating_sub(aside + if aside > 0 { 8 } else { 4 })
 }
 
-/// Draws the line between what is asked and the answers.
+/// Draws the line between a question and its answers.
 pub fn foot(places: &Places, words: Line<'static>, theme: &Theme, buf: &mut Buffer) {
     let foot = places.foot;
     if foot.is_empty() {
@@ -143,7 +143,7 @@ fn rule(area: Rect, y: u16, buf: &mut Buffer, style: Style) {
     buf.set_string(area.x, y, line, style);
 }
 
-/// How many lines are out of view, further down, and the key that shows them.
+/// How many lines are hidden below, and the key that shows them.
 pub fn more_lines(below: usize, key: Option<&str>, room: usize) -> String {
     let lines = if below == 1 { "line" } else { "lines" };
     let key = key.map_or(String::new(), |key| format!(" · {key}"));
@@ -156,7 +156,7 @@ pub fn more_lines(below: usize, key: Option<&str>, room: usize) -> String {
     fitting.or(forms.last()).cloned().unwrap_or_default()
 }
 
-/// Which of the questions that wait is asked; nothing if it is the only one.
+/// The number of the question among those waiting; empty if it is the only one.
 pub fn place_in_queue((place, count): (usize, usize)) -> String {
     match count {
         0 | 1 => String::new(),
@@ -164,7 +164,7 @@ pub fn place_in_queue((place, count): (usize, usize)) -> String {
     }
 }
 
-/// Why a key did not do what it says.
+/// Why a key had no effect.
 pub fn notice_rows(notice: &str, width: u16, theme: &Theme) -> Vec<Row> {
     let notice = clean_line(notice, 1).into_owned();
     let line = Line::styled(notice, theme.style(Role::Warning));
@@ -173,7 +173,7 @@ pub fn notice_rows(notice: &str, width: u16, theme: &Theme) -> Vec<Row> {
     rows
 }
 
-/// As many rows as there is room for.
+/// As many rows as fit.
 pub fn draw_rows<'r>(area: Rect, rows: impl IntoIterator<Item = &'r Row>, buf: &mut Buffer) {
     for (place, row) in area.rows().zip(rows) {
         draw_row(row, place, place.y, buf);
@@ -186,7 +186,7 @@ pub fn clear(area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// A text field of one line: its end is in view, and the caret is returned.
+/// A text field of one line, scrolled to its end; returns the caret.
 pub fn field(text: &str, role: Role, theme: &Theme, area: Rect, buf: &mut Buffer) -> Position {
     let room = usize::from(area.width.saturating_sub(1));
     let mut shown = text;

@@ -1,4 +1,4 @@
-//! What stands in the middle of the screen: the ground behind it is dimmed, its frame has words in it.
+//! Dialogs in the middle of the screen: the background is dimmed, and the frame contains words.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -10,7 +10,7 @@ use crate::keymap::{Action, Context};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{clean, truncate, width};
 
-/// Lets what is on the screen step back: its letters stay, its colours go.
+/// Dims what is on the screen: the letters stay, the colours go.
 pub fn dim(area: Rect, theme: &Theme, buf: &mut Buffer) {
     let faint = theme.style(Role::Faint);
     for position in area.intersection(buf.area).positions() {
@@ -21,7 +21,7 @@ pub fn dim(area: Rect, theme: &Theme, buf: &mut Buffer) {
     }
 }
 
-/// Says something at the right of the upper edge.
+/// Writes words at the right of the upper edge.
 pub fn say_in_frame(area: Rect, words: &str, theme: &Theme, buf: &mut Buffer) {
     if !has_frame(area) || words.is_empty() {
         return;
@@ -33,7 +33,7 @@ pub fn say_in_frame(area: Rect, words: &str, theme: &Theme, buf: &mut Buffer) {
     buf.set_line(x, area.y, &Line::from(span), cells);
 }
 
-/// The field that narrows what is below it; says where the caret is.
+/// The filter field; returns the caret.
 pub fn draw_filter(
     text: &str,
     placeholder: &str,
@@ -58,7 +58,7 @@ pub fn draw_filter(
     Some(field(&clean(text), Role::Text, theme, input, buf))
 }
 
-/// Keys and what they do here; those that are bound.
+/// The keys that are bound here, and what they do.
 pub fn keys(
     wanted: &[(Action, &str)],
     contexts: &[Context],
@@ -75,7 +75,7 @@ pub fn keys(
     wanted.iter().filter_map(hint).collect()
 }
 
-/// Puts as many hints into the lower edge as there is room for.
+/// Puts as many hints into the lower edge as fit.
 pub fn keys_in_frame(area: Rect, hints: &[Line], buf: &mut Buffer) {
     const GAP: usize = 3;
     if !has_frame(area) {

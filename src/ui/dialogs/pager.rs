@@ -72,7 +72,7 @@ impl Laid {
         }
     }
 
-    /// As high as what there is to read, in what is there.
+    /// As high as its content, if that fits.
     fn area(&self, whole: Rect) -> Rect {
         let full = full(whole);
         let rows = u16::try_from(self.rows.len()).unwrap_or(u16::MAX);
@@ -105,7 +105,7 @@ fn full(whole: Rect) -> Rect {
     centred(whole, WIDE.min(whole.width - margin), high)
 }
 
-/// Long pages are compared by where they are.
+/// Long pages are compared by address.
 fn same(one: &Content, other: &Content) -> bool {
     match (one, other) {
         (Content::Lines(one), Content::Lines(other)) => Arc::<[page::Line]>::ptr_eq(one, other),
@@ -116,7 +116,7 @@ fn same(one: &Content, other: &Content) -> bool {
     }
 }
 
-/// Every change in full, under the call that made it.
+/// Every change in full, below the call that made it.
 fn changes(calls: &[CallKey], state: &AppState, cx: &mut CellContext) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for key in calls {

@@ -1,4 +1,4 @@
-//! A limit was reached: whether to continue.
+//! Asks whether to continue after a limit was reached.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -1,5 +1,5 @@
-//! Who gets which rows of what is asked. It stands in the input's place and takes its rows from the conversation; where
-//! there are too few, what is needed to decide goes first.
+//! How the rows of a question are divided. It replaces the input and takes rows from the conversation; if there are too
+//! few, what is needed to decide comes first.
 
 use ratatui::layout::Rect;
 
@@ -7,18 +7,18 @@ use ratatui::layout::Rect;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted {
     pub content: usize,
-    /// What stays over the content while that is scrolled.
+    /// What stays above the content while it scrolls.
     pub sticky: usize,
-    /// What is known about the content, below it.
+    /// The facts below the content.
     pub facts: usize,
     pub notice: usize,
     pub buttons: usize,
-    /// A text field, and what it is for.
+    /// The label of a text field.
     pub label: usize,
     pub field: usize,
 }
 
-/// Parts from top to bottom; one without a row has no height.
+/// The parts from top to bottom; one without a row has no height.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Places {
     pub is_ruled: bool,
@@ -30,16 +30,16 @@ pub struct Places {
     pub label: Rect,
     pub field: Rect,
     pub notice: Rect,
-    /// How much is out of view, and what else can be done.
+    /// How much is hidden, and the other keys.
     pub foot: Rect,
     pub buttons: Rect,
 }
 
-/// Rules over and under the content are worth their rows from this size on.
+/// From this size on there is room for lines above and below the content.
 const RULED: (u16, u16) = (30, 12);
-/// In fewer columns no command can be read.
+/// No command is readable in fewer columns.
 const READABLE: u16 = 8;
-/// How much of the screen it takes at most, in tenths: the rest is the conversation's.
+/// The largest part of the screen that it takes, in tenths; the rest is the conversation's.
 const TENTHS: u16 = 8;
 
 pub fn is_ruled(pane: Rect) -> bool {
@@ -50,13 +50,13 @@ pub fn inner_width(pane: Rect) -> u16 {
     pane.width - if is_ruled(pane) { 2 } else { 0 }
 }
 
-/// How many rows the answers may have.
+/// How many rows the answers may use.
 pub fn most_buttons(pane: Rect) -> usize {
     if is_ruled(pane) { 2 } else { 1 }
 }
 
 impl Places {
-    /// Its place at the lower edge of all that is over the status line.
+    /// Places it at the bottom of the pane, above the status line.
     pub fn new(pane: Rect, wanted: Wanted) -> Self {
         if is_ruled(pane) {
             Self::ruled(pane, wanted)
@@ -66,7 +66,7 @@ impl Places {
     }
 
     fn ruled(pane: Rect, wanted: Wanted) -> Self {
-        // The line under it counts, too.
+        // The line below the pane counts as well.
         let most = ((pane.height + 1) * TENTHS / 10).clamp(RULED.1, pane.height);
         let field = wanted.field.min(usize::from(most / 4));
         let label = wanted.label.min(2);
@@ -110,7 +110,7 @@ impl Places {
         }
     }
 
-    /// A notice stands in the place of the buttons: it goes with the next key.
+    /// A notice replaces the buttons until the next key.
     fn compact(pane: Rect, wanted: Wanted) -> Self {
         let mut rows = Rows(pane);
         let title = rows.take_first(1);
@@ -143,7 +143,7 @@ impl Places {
     }
 }
 
-/// Rows that are still free.
+/// The rows that are still free.
 struct Rows(Rect);
 
 impl Rows {

@@ -1,4 +1,4 @@
-//! A text field of a dialog: all of its text wrapped, and the rows around the caret in view.
+//! A text field of a dialog: its text wrapped, scrolled to the caret.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -12,12 +12,12 @@ pub type Field = TextArea<'static>;
 
 const PROMPT: &str = "› ";
 
-/// How many rows all of it takes.
+/// How many rows the whole text needs.
 pub fn height(field: &Field, columns: u16) -> usize {
     Wrapped::new(field, room(columns)).rows.len()
 }
 
-/// Paints the rows around the caret; says where it is.
+/// Paints the rows around the caret; returns the caret.
 pub fn draw(field: &Field, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
     if area.is_empty() {
         return None;
@@ -48,14 +48,14 @@ pub fn draw(field: &Field, theme: &Theme, area: Rect, buf: &mut Buffer) -> Optio
     Some(Position::new(x + column, area.y + below))
 }
 
-/// The last cell is the caret's.
+/// The last cell is reserved for the caret.
 fn room(columns: u16) -> usize {
     usize::from(columns)
         .saturating_sub(width(PROMPT) + 1)
         .max(1)
 }
 
-/// The text cut into rows wherever one is full, so that the caret is easy to find.
+/// The text cut into rows wherever one is full, which makes the caret easy to find.
 struct Wrapped {
     rows: Vec<String>,
     /// Its row and column.
@@ -76,7 +76,7 @@ impl Wrapped {
         wrapped
     }
 
-    /// A single row: what is left of the caret, and what of its line has room beside that.
+    /// A single row: the text before the caret, and as much after it as fits.
     fn around_caret(field: &Field, room: usize) -> Self {
         let DataCursor(line_at, letter_at) = field.cursor();
         let line = field.lines().get(line_at).map_or("", String::as_str);

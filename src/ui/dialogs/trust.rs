@@ -1,4 +1,4 @@
-//! Whether the project is trusted: all that it wants, in its own words, with what hides made visible.
+//! Asks whether to trust the project: everything that it wants, verbatim, with hidden characters made visible.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -18,7 +18,7 @@ use crate::ui::text::{Indent, Row, TAB, clean_line, reveal, wrap};
 /// Longer lines are hard to read.
 const WIDEST: u16 = 100;
 
-/// Its rows, kept for as long as the same is shown.
+/// Its rows, cached while the same content is shown.
 #[derive(Debug, Default)]
 pub struct Laid {
     key: Option<(String, u16, u64)>,
@@ -139,7 +139,7 @@ fn paragraph(text: &str, role: Role, width: u16, theme: &Theme, first: &'static 
         rest: vec![Span::raw(" ".repeat(first.len()))],
     };
     let text = match role {
-        // What the project says.
+        // The project's own words.
         Role::Text => reveal(text, theme),
         _ => Line::from(Span::styled(
             clean_line(text, TAB).into_owned(),

@@ -1,4 +1,4 @@
-//! Paints one line of code: syntax, changed words, and what could not be seen otherwise.
+//! Paints one line of code: syntax, changed words, and characters that would be invisible.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::ui::text::{Indent, Row, TAB, chop, clean, graphemes, width};
 
 use super::gutter::Gutter;
 
-/// What a line is painted on.
+/// The background of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ground {
     Same,
@@ -53,7 +53,7 @@ impl Ground {
     }
 }
 
-/// What is known of a line besides its text: ranges of bytes, in order.
+/// What is known about a line besides its text: ordered byte ranges.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ranges<'a> {
     pub colours: &'a [(Range<usize>, Role)],
@@ -62,12 +62,12 @@ pub struct Ranges<'a> {
 
 pub struct Painter<'a> {
     pub theme: &'a Theme,
-    /// Where all lines end alike, what ends them is not worth a sign on each.
+    /// If all lines end alike, their endings are not shown.
     pub endings: Endings,
 }
 
 impl Painter<'_> {
-    /// One line of a diff over as many rows as it needs.
+    /// One line of a diff in as many rows as it needs.
     pub fn rows(
         &self,
         line: &diff::Line<'_>,
@@ -96,7 +96,7 @@ impl Painter<'_> {
         rows
     }
 
-    /// A line without anything around it.
+    /// A line without a gutter.
     pub fn line(&self, text: &str, ground: Ground, ranges: Ranges<'_>) -> Line<'static> {
         let mut stroke = Stroke::new(self.theme, ground);
         stroke.code(text, ranges);
@@ -104,7 +104,7 @@ impl Painter<'_> {
     }
 }
 
-/// A line in the making.
+/// A line that is being built.
 struct Stroke<'a> {
     theme: &'a Theme,
     side: Ground,
@@ -159,10 +159,10 @@ impl<'a> Stroke<'a> {
         self.trail(&line[trail..]);
     }
 
-    /// A piece of one style.
+    /// A piece in one style.
     fn run(&mut self, text: &str, role: Option<Role>, changed: bool) {
         let mut style = self.ground;
-        // Without a ground of its own, the colour of its letters is all that tells an added line from others.
+        // Without a background, an added line is recognised only by the colour of its letters.
         if let Some(role) = role
             && (self.side == Ground::Same || self.ground.bg.is_some())
         {
@@ -177,7 +177,7 @@ impl<'a> Stroke<'a> {
         self.tabbed(text, style, changed);
     }
 
-    /// Blanks are never underlined: they would read as underscores.
+    /// Blanks are never underlined, because they would look like underscores.
     fn underlined(&mut self, text: &str, style: Style) {
         let bare = style.remove_modifier(Modifier::UNDERLINED);
         let is_blank = |letter: char| matches!(letter, ' ' | '\t');
@@ -194,14 +194,14 @@ impl<'a> Stroke<'a> {
     fn tabbed(&mut self, text: &str, style: Style, changed: bool) {
         for (index, part) in text.split('\t').enumerate() {
             if index > 0 {
-                // A tab that came or went must not look like the spaces that it replaces.
+                // A tab that was added or removed must not look like the spaces that replace it.
                 self.tab(if changed { "→" } else { " " }, style);
             }
             self.text(part, style);
         }
     }
 
-    /// White space at the end of an added line, which would not be seen otherwise.
+    /// White space at the end of an added line, made visible.
     fn trail(&mut self, blanks: &str) {
         let style = self.ground.patch(self.theme.style(Role::Escaped));
         for (index, part) in blanks.split('\t').enumerate() {
@@ -247,7 +247,7 @@ impl<'a> Stroke<'a> {
     }
 }
 
-/// Where the pieces of one style end: in order, never inside of a cluster, the last one at the end of the line.
+/// Where the pieces of one style end: ordered, never inside a cluster, the last one at the end of the line.
 fn cuts(line: &str, ranges: Ranges<'_>) -> Vec<usize> {
     let mut cuts: Vec<usize> = ranges
         .colours

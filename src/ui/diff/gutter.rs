@@ -1,4 +1,4 @@
-//! What stands left of a line of code: its numbers and its mark.
+//! The gutter of a line of code: its numbers and its mark.
 
 use ratatui::text::Span;
 
@@ -12,7 +12,7 @@ use super::code::Ground;
 pub enum Numbers {
     None,
     Old,
-    /// Of the new file; for a removed line, of the old one.
+    /// The number in the new file; for a removed line, in the old one.
     New,
     Both,
 }
@@ -34,7 +34,7 @@ impl Gutter {
         }
     }
 
-    /// For a file of so many lines.
+    /// For a file with this many lines.
     pub fn counting(lines: usize) -> Self {
         Self {
             numbers: Numbers::New,
@@ -42,7 +42,7 @@ impl Gutter {
         }
     }
 
-    /// Only marks, for lines whose place is not known.
+    /// Only marks, for lines whose position is not known.
     pub const MARKS: Self = Self {
         numbers: Numbers::None,
         digits: 0,
@@ -56,7 +56,7 @@ impl Gutter {
         }
     }
 
-    /// For the rows of one line: numbers and mark on the first, on the others only that they continue it.
+    /// For the rows of one line: numbers and mark on the first, a continuation mark on the others.
     pub fn indent(self, kind: Kind, theme: &Theme) -> Indent {
         let ground = Ground::of(kind);
         let style = ground.style(theme);

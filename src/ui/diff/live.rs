@@ -1,4 +1,4 @@
-//! A call while it is being written: its last lines, however many there are before them.
+//! A call while it is being written: its last lines.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use super::code::{Ground, Painter, Ranges};
 use super::gutter::Gutter;
 use super::page::hidden;
 
-/// What is known of a call so far. Costs what is shown, not what has been written.
+/// What is known about a call so far. Costs what is shown, not what has been written.
 ///
-/// An edit has no colours but those of the diff: pieces of a file do not tell enough about it.
+/// An edit has only diff colours: fragments of a file are too little to highlight.
 pub fn live(
     preview: &Preview<'_>,
     options: &Options,
@@ -47,21 +47,21 @@ enum CellContext<'a> {
     Command,
 }
 
-/// What is known of the lines of a file that is being written.
+/// A file that is being written.
 #[derive(Debug)]
 struct NewFile {
     gutter: Gutter,
-    /// Those of some lines, and the number of the first of these.
+    /// The colours of some lines, and the number of the first one.
     colours: Arc<Highlighted>,
     first: usize,
 }
 
-/// With less room than this, numbers would take too much of it.
+/// With less room, line numbers are left out.
 const ROOM_FOR_NUMBERS: u16 = 24;
-/// Colours are asked for every time that so many more lines are complete.
+/// Colours are requested whenever this many more lines are complete.
 const STEP: usize = 8;
-/// What is coloured begins at a multiple of this, so that the same text is asked for again and again; it is also how much
-/// is known at most of what comes before the lines in view.
+/// Colouring begins at a multiple of this, so that the same text is requested repeatedly. It also bounds how many lines
+/// before the visible ones are coloured.
 const BLOCK: usize = 64;
 /// Longer texts stay plain until they are complete.
 const MOST_COLOURED: usize = 16 * 1024;
@@ -80,7 +80,7 @@ impl NewFile {
             code.colours(path, &(lines[..complete].join("\n") + "\n"))
         };
         let complete = lines.len().saturating_sub(1) / STEP * STEP;
-        // While the newest are still to come, those before them do for most of the lines.
+        // Until the newest colours arrive, the previous ones cover most of the lines.
         let found = colours(complete).or_else(|| colours(complete.saturating_sub(STEP)));
         Self {
             gutter: if options.width < ROOM_FOR_NUMBERS {
@@ -102,7 +102,7 @@ impl NewFile {
 fn tail(texts: &[(Text<'_>, CellContext<'_>)], options: &Options, theme: &Theme) -> Vec<Row> {
     let most = options.fold.unwrap_or(usize::MAX);
     let all: usize = texts.iter().map(|(text, _)| text.lines()).sum();
-    // From the last line upwards, so that nothing above the fold is touched.
+    // From the last line upwards, so that nothing above the fold is read.
     let mut lines: Vec<Vec<Row>> = Vec::new();
     let mut room = most;
     for (text, cx) in texts.iter().rev() {
@@ -127,7 +127,7 @@ fn tail(texts: &[(Text<'_>, CellContext<'_>)], options: &Options, theme: &Theme)
 }
 
 impl CellContext<'_> {
-    /// A line by its number in the text; of one that is cut only the end is there.
+    /// A line by its number in the text; a line that was cut has only its end.
     fn paint(
         self,
         text: &str,
@@ -172,7 +172,7 @@ impl CellContext<'_> {
     }
 }
 
-/// The end of a line that alone would fill the room several times: a file may be one line.
+/// The end of a line that would fill the area several times: a file can be a single line.
 fn end_of(line: &str, cells: usize) -> &str {
     const BYTES_IN_A_CELL: usize = 4;
     let from = line

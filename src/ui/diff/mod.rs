@@ -1,7 +1,7 @@
-//! Paints what a change does to a file: unified or side by side, and as it grows while the model writes it.
+//! Paints a change to a file: unified or side by side, and while the model is still writing it.
 //!
-//! Only lays out: which lines differ, and in which words, is [`crate::app::diff`]'s to say. Everything that is painted
-//! has been cleaned. What is folded away is never laid out, and always announced.
+//! This only lays out; [`crate::app::diff`] finds which lines and words differ. All text is cleaned first. Folded lines
+//! are never laid out, but always counted.
 
 mod code;
 mod gutter;
@@ -37,7 +37,7 @@ pub enum Style {
 }
 
 impl Style {
-    /// What suits a width.
+    /// The style that suits a width.
     pub fn fitting(width: u16) -> Self {
         if width >= WIDE_ENOUGH_FOR_TWO {
             Style::SideBySide
@@ -77,7 +77,7 @@ pub fn render(
         colours: Colours::ask(diff, code),
     };
     let mut page = Page::new(options.fold);
-    // A full page is no failure: it knows how to say what is missing.
+    // A full page is not an error: it reports what is missing.
     let (Ok(()) | Err(Full)) = match options.style {
         Style::SideBySide if options.width >= side_by_side::NARROWEST => {
             side_by_side::fill(&sheet, &mut page)
@@ -141,22 +141,22 @@ pub fn header(diff: &Diff, columns: u16, theme: &Theme) -> Row {
     Row::new(Line::from(spans))
 }
 
-/// With less room than this for the path, the rest of the header goes.
+/// If the path would get less room than this, the rest of the header is left out.
 const SHORTEST_PATH: usize = 12;
 
-/// Everything that the layouts need to know.
+/// Everything that the layouts need.
 struct Sheet<'a> {
     diff: &'a Diff,
     hunks: &'a [Hunk],
     width: u16,
-    /// How many cells are shown at most, if some may be folded away.
+    /// How many cells are shown at most, if the rest may be folded.
     room: Option<usize>,
     painter: Painter<'a>,
     colours: Colours,
 }
 
 impl Sheet<'_> {
-    /// How many lines the hunks have in all.
+    /// How many lines the hunks have in total.
     fn lines(&self) -> usize {
         let removed = |edits: &[Edit]| edits.iter().map(|edit| edit.old.len()).sum::<usize>();
         self.hunks
@@ -192,7 +192,7 @@ impl Sheet<'_> {
     }
 }
 
-/// The highlights of both texts. Each was coloured as a whole, so that a string over several lines is one.
+/// The colours of both texts. Each was highlighted as a whole, so that strings over several lines are recognised.
 struct Colours {
     before: Option<Arc<Highlighted>>,
     after: Option<Arc<Highlighted>>,
@@ -214,7 +214,7 @@ impl Colours {
     }
 }
 
-/// As much of a line as could fill this many cells: a file may be one line, most of which is folded away.
+/// As much of a line as could fill this many cells: a file can be a single line that is mostly folded.
 fn start_of(line: &str, cells: usize) -> &str {
     /// The longest emoji has ten characters.
     const BYTES_IN_A_CELL: usize = 40;

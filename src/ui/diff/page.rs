@@ -1,4 +1,4 @@
-//! Collects rows up to where the rest is folded.
+//! Collects rows until the rest is folded.
 
 use ratatui::text::{Line, Span};
 
@@ -7,7 +7,7 @@ use crate::ui::text::{Row, truncate};
 
 pub struct Page {
     rows: Vec<Row>,
-    /// How many rows and lines there were each time that a line was complete.
+    /// How many rows and lines there were after each complete line.
     ends: Vec<(usize, usize)>,
     fold: Option<usize>,
 }
@@ -24,7 +24,7 @@ impl Page {
         }
     }
 
-    /// The rows of one line of the diff, or of several that stand beside each other.
+    /// The rows of one line of the diff, or of several side by side.
     pub fn lines(&mut self, lines: usize, rows: Vec<Row>) -> Result<(), Full> {
         let before = self.ends.last().map_or(0, |(_, lines)| *lines);
         self.rows.extend(rows);
@@ -32,13 +32,13 @@ impl Page {
         self.go_on()
     }
 
-    /// A row that is no line.
+    /// A row that is not a line of the diff.
     pub fn decoration(&mut self, line: Line<'static>) -> Result<(), Full> {
         self.rows.push(Row::decoration(line));
         self.go_on()
     }
 
-    /// A single row more is shown as well as folded: the fold takes one itself.
+    /// A single row more is shown instead of folded, because the fold takes a row itself.
     fn go_on(&self) -> Result<(), Full> {
         match self.fold {
             Some(fold) if self.rows.len() > fold.saturating_add(1) => Err(Full),
@@ -59,7 +59,7 @@ impl Page {
     }
 }
 
-/// Says how many lines are not there.
+/// How many lines are hidden.
 pub fn hidden(lines: usize, which: &str, width: u16, theme: &Theme) -> Row {
     let plural = if lines == 1 { "" } else { "s" };
     let text = truncate(&format!("… {lines} {which} line{plural}"), width.into());

@@ -1,6 +1,6 @@
-//! The old file at the left, the new one at the right, with what belongs together in one row.
+//! The old file on the left and the new one on the right, with matching lines in one row.
 //!
-//! Copying gives the new file: all that is left of its code is gutter.
+//! Copying gives the new file: everything to the left of its code is gutter.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use super::Sheet;
 use super::gutter::{Gutter, Numbers};
 use super::page::{Full, Page};
 
-/// Below this there is no room for two columns.
+/// Narrower screens have no room for two columns.
 pub const NARROWEST: u16 = 40;
 
 pub fn fill(sheet: &Sheet<'_>, page: &mut Page) -> Result<(), Full> {
@@ -63,7 +63,7 @@ fn changed(columns: &Columns<'_>, page: &mut Page, edit: &Edit) -> Result<(), Fu
     Ok(())
 }
 
-/// What stands beside each other, counted from the start of an edit.
+/// Lines side by side, counted from the start of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Beside<'a> {
     removed: Option<usize>,
@@ -71,7 +71,7 @@ struct Beside<'a> {
     pair: Option<&'a Pair>,
 }
 
-/// Pairs meet; the lines before and between them go side by side as they come.
+/// Puts pairs in one row; the lines before and between them are put side by side in order.
 fn align(removed: usize, added: usize, pairs: &[Pair]) -> Vec<Beside<'_>> {
     let mut rows = Vec::with_capacity(removed.max(added));
     let (mut left, mut right) = (0, 0);
@@ -107,7 +107,7 @@ type Cell<'a> = (Kind, &'a [Range<usize>]);
 
 struct Columns<'a> {
     sheet: &'a Sheet<'a>,
-    /// How wide each column is. One cell between them is the rule.
+    /// The width of each column; the cell between them is the dividing line.
     left: u16,
     right: u16,
     old: Gutter,
@@ -161,7 +161,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// The spans of a row, each with the row's own style, and with blanks up to a width.
+/// The spans of a row in the row's style, padded to a width.
 fn fill_up(row: Row, columns: u16) -> Vec<Span<'static>> {
     let ground = row.line.style;
     let mut spans = row.line.spans;

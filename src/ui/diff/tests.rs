@@ -77,7 +77,7 @@ fn look(rows: &[Row], text: &str) -> Look {
     found.unwrap_or_else(|| panic!("`{text}` is one span of {rows:#?}"))
 }
 
-/// Colours the same words everywhere.
+/// Gives the same words a colour everywhere.
 struct Words(&'static [(&'static str, Role)]);
 
 impl CodeColours for Words {
@@ -328,7 +328,7 @@ fn a_folded_line_is_painted_as_far_as_it_is_seen() {
             "… 1 more line"
         ]
     );
-    // Where all of what is painted takes no room, it is said that there is more.
+    // Even if the text has no width, the fold says that there is more.
     let marks = diff("", &format!("e{}end\n", "\u{301}".repeat(10_000)));
     assert_eq!(shown(&rows(&marks, &options))[2], "… and more");
 }
@@ -506,7 +506,7 @@ proptest! {
         all.push(header(&diff, width, &Theme::plain()));
         for row in all {
             let text = row.line.to_string();
-            // A cluster that is wider than the room is cut off by the screen.
+            // The screen cuts off a cluster that is wider than the area.
             assert!(width < 8 || super::width(&text) <= usize::from(width) + 1, "{text:?}");
             assert!(!text.contains(|c: char| c.is_control() || c == '\u{202e}'), "{text:?}");
         }
@@ -517,7 +517,7 @@ proptest! {
         let diff = Diff::new(&FileDiff { path: "a".into(), before: None, after: after.as_str().into() });
         let lines: Vec<&str> = after.lines().collect();
         let whole = copied(&rows(&diff, &unified(width)));
-        // An empty row at the very start cannot be told from none.
+        // An empty first row can't be distinguished from no row.
         assert_eq!(whole.trim_start_matches('\n'), lines.join("\n").trim_start_matches('\n'));
     }
 }

@@ -1,4 +1,4 @@
-//! The colours that are known, and those that are wanted.
+//! The colours that are known, and those that are requested.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::highlighter::MOST_BYTES;
 use super::{CodeColours, Highlighted};
 
-/// Stands for one piece of code in one language.
+/// Identifies a piece of code in a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key(u64);
 
@@ -19,7 +19,7 @@ pub struct Request {
     pub code: String,
 }
 
-/// Remembers colours by the code they are for, the least used go first. A miss is asked for once.
+/// Caches colours by code; the least recently used are dropped first. Missing ones are requested once.
 #[derive(Debug)]
 pub struct Highlights {
     hasher: RandomState,
@@ -27,7 +27,7 @@ pub struct Highlights {
     wanted: Vec<Request>,
     bytes: usize,
     most_bytes: usize,
-    /// Counts the questions, for each entry to know when it was last of use.
+    /// Counts the lookups; each entry stores the last one that used it.
     asked: u64,
     revision: u64,
     missed: bool,
@@ -41,7 +41,7 @@ struct Entry {
 }
 
 const MOST_MEMORY: usize = 8 << 20;
-/// What an entry costs beside its colours.
+/// The memory of an entry besides its colours.
 const ENTRY: usize = 96;
 
 impl Default for Highlights {
@@ -69,7 +69,7 @@ impl Highlights {
         std::mem::take(&mut self.wanted)
     }
 
-    /// The worker's answer; without one (an unknown language) the code stays plain for good.
+    /// The worker's answer; without one (an unknown language) the code stays plain.
     pub fn ready(&mut self, key: Key, colours: Option<Highlighted>) {
         let colours = colours.unwrap_or_default();
         let bytes = colours.bytes() + ENTRY;
@@ -77,7 +77,8 @@ impl Highlights {
         self.revision += 1;
     }
 
-    /// Whether colours were missing since this was last asked: what was laid out meanwhile is good for this revision.
+    /// Whether colours were missing since the last call, so that what was laid out meanwhile is valid only for this
+    /// revision.
     pub fn take_missed(&mut self) -> bool {
         std::mem::take(&mut self.missed)
     }
@@ -100,7 +101,7 @@ impl Highlights {
         }
     }
 
-    /// Makes room for a while: a quarter goes at once, so that the search for the oldest is rare.
+    /// Frees a quarter at once, so that the search for the oldest entries is rare.
     fn forget(&mut self) {
         let mut by_age: Vec<_> = self
             .entries

@@ -1,7 +1,7 @@
-//! Finds the colours: syntect's parser with bat's syntaxes, and our roles in place of its themes.
+//! Finds the colours: syntect's parser with bat's syntaxes, and our roles instead of its themes.
 //!
-//! Heavy to make and slow to use: it belongs on a thread of its own. Bounded by size instead of a clock, so that the
-//! same code always gets the same colours.
+//! Expensive to create and slow to use, so it runs on its own thread. Bounded by size instead of time, so that the same
+//! code always gets the same colours.
 
 use std::ops::Range;
 
@@ -13,15 +13,15 @@ use crate::theme::Role;
 use super::Highlighted;
 use super::scopes::Scopes;
 
-/// Above this the code stays plain altogether.
+/// Larger code stays plain.
 pub const MOST_BYTES: usize = 500 * 1024;
-/// A line above this stays plain: it is data, and regular expressions take it badly.
+/// A longer line stays plain: it is data, and slow for regular expressions.
 const LONGEST_LINE: usize = 2_000;
-/// What comes after so many lines stays plain.
+/// Lines after this one stay plain.
 const MOST_LINES: usize = 10_000;
 
-/// The expressions of a language are compiled when it is first met, and take 5 to 50 MiB; beyond so many languages
-/// all are dropped.
+/// A language's expressions are compiled when it is first used and take 5 to 50 MiB; beyond this many languages all are
+/// dropped.
 const MOST_LANGUAGES: usize = 4;
 
 pub struct Highlighter {
@@ -45,7 +45,7 @@ impl Highlighter {
         }
     }
 
-    /// The colours of `code`, unless nobody knows its language.
+    /// The colours of `code`; `None` if the language is unknown.
     pub fn highlight(&mut self, language: &str, code: &str) -> Option<Highlighted> {
         if code.len() > MOST_BYTES {
             return None;
@@ -72,7 +72,7 @@ impl Highlighter {
         self.met.push(name);
     }
 
-    /// The parts of one line; `None` when the syntax itself is at fault, and the rest is better left plain.
+    /// The parts of one line; `None` if the syntax itself is faulty, and the rest is better left plain.
     fn line(
         &self,
         line: &str,
@@ -121,7 +121,7 @@ impl Highlighter {
     }
 }
 
-/// What models call a language that the syntaxes know by another name.
+/// Names that models use for languages that the syntaxes know by another name.
 fn alias(word: &str) -> &str {
     match word {
         "shell" | "console" | "shell-session" | "terminal" => "bash",

@@ -1,8 +1,8 @@
-//! Colours for code: which role each part of a line has.
+//! Syntax colours: the role of each part of a line.
 //!
-//! Finding them takes milliseconds, so drawing never waits: it asks [`CodeColours`], paints plain text while there is no
-//! answer, and paints again when there is. [`Highlights`] keeps the answers and lists what is wanted; a worker thread of
-//! the runtime owns the [`Highlighter`] and answers. Colours change styles only, never the layout.
+//! Finding them takes milliseconds, and drawing never waits: it asks [`CodeColours`], paints plain text while there is
+//! no answer, and repaints when there is. [`Highlights`] caches the answers and lists the requests; a worker thread of
+//! the runtime owns the [`Highlighter`] and answers them. Colours change styles, never the layout.
 
 mod cache;
 mod highlighter;
@@ -16,7 +16,7 @@ use crate::theme::Role;
 pub use cache::{Highlights, Key, Request};
 pub use highlighter::Highlighter;
 
-/// The coloured parts of each line, in order, as byte ranges of that line. A line or a part not named is plain.
+/// The coloured parts of each line, in order, as byte ranges of that line. Everything else is plain.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Highlighted {
     pub lines: Vec<Vec<(Range<usize>, Role)>>,
@@ -27,20 +27,20 @@ impl Highlighted {
         self.lines.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// About how much memory this holds.
+    /// Approximately how much memory this uses.
     fn bytes(&self) -> usize {
         let parts: usize = self.lines.iter().map(Vec::capacity).sum();
         parts * size_of::<(Range<usize>, Role)>() + self.lines.capacity() * size_of::<Vec<()>>()
     }
 }
 
-/// Where markdown and diffs get their colours from.
+/// Where Markdown and diffs get their colours from.
 pub trait CodeColours {
-    /// The colours of `code`, or `None` while they are still to come. `language` is the word behind a fence, a file
-    /// extension or a file name. Code that nothing can colour has colours, too: none.
+    /// The colours of `code`, or `None` while they are missing. `language` is the word after a fence, a file extension
+    /// or a file name. For code that can't be highlighted the answer is an empty list.
     fn colours(&mut self, language: &str, code: &str) -> Option<Arc<Highlighted>>;
 
-    /// Changes whenever colours have come that were not there before.
+    /// Changes whenever new colours arrive.
     fn revision(&self) -> u64 {
         0
     }
@@ -56,8 +56,8 @@ impl CodeColours for Uncoloured {
     }
 }
 
-/// The beginning of code that is still being written for which colours are worth asking: its first 8, 16, 32… lines.
-/// Asked for at every doubling, all requests together cost twice the whole.
+/// The beginning of unfinished code that is worth highlighting: its first 8, 16, 32… lines. Because requests double,
+/// all of them together cost twice the whole.
 pub fn settled(code: &str) -> Option<&str> {
     let ends = || memchr::memchr_iter(b'\n', code.as_bytes());
     let lines = ends().count();
@@ -70,8 +70,7 @@ pub fn settled(code: &str) -> Option<&str> {
 
 const FIRST_ASKED: usize = 8;
 
-/// Colours for code that is still being written: those of its settled beginning, or of half of that while they are not
-/// there yet.
+/// Colours for unfinished code: those of its settled beginning, or of half of that while they are missing.
 pub fn growing(code: &str, language: &str, colours: &mut dyn CodeColours) -> Arc<Highlighted> {
     let Some(prefix) = settled(code) else {
         return Arc::default();

@@ -1,6 +1,6 @@
-//! Which role a `TextMate` scope has.
+//! The role of a `TextMate` scope.
 //!
-//! The innermost scope that says anything decides. Among the prefixes that match it the longest one counts.
+//! The innermost scope with a role decides; among the prefixes that match it, the longest.
 
 use syntect::parsing::{ParseScopeError, Scope, ScopeStack};
 

@@ -1,4 +1,4 @@
-//! Colours found, asked for and remembered.
+//! Finding, requesting and caching colours.
 
 use std::sync::{Arc, LazyLock, Mutex};
 

@@ -4,7 +4,7 @@ use super::{Heights, Place, Placed, place, reveal, step};
 use crate::app::scroll::{Anchor, Motion, Scroll};
 use crate::app::transcript::{Cell, CellId, Entry};
 
-/// Cells that are only heights, and how often one was asked for.
+/// Cells that are only heights, and how often each was asked for.
 struct Column {
     entries: Vec<Entry>,
     heights: Vec<usize>,
@@ -35,7 +35,7 @@ impl Column {
         placed
     }
 
-    /// Carries the motions out, and rests where they lead.
+    /// Performs the motions, and settles on the result.
     fn go(&mut self, scroll: &mut Scroll, motions: &[Motion], height: usize) -> Placed {
         scroll.motions.extend(motions);
         let placed = self.place(scroll, height);

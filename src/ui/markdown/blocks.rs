@@ -1,7 +1,7 @@
-//! Lays out the blocks of one segment: a walk over the parser's events, with the open containers on a stack of our own.
+//! Lays out the blocks of one segment: walks over the parser's events with its own stack of open containers.
 //!
-//! Nothing here recurses, and what stands left of the text never takes more than two thirds of the width: ten thousand nested
-//! quotes are as cheap as ten.
+//! Nothing here recurses, and the left margin never takes more than two thirds of the width: ten thousand nested quotes
+//! are as cheap as ten.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::Style;
@@ -49,7 +49,7 @@ struct Writer<'a, 'page> {
     containers: Vec<Container>,
     margin: Vec<Piece>,
     margin_width: usize,
-    /// The blank row before the next one, should there be any.
+    /// The empty row before the next row, if there is one.
     gap: Option<Row>,
     /// Nothing of the innermost container has been written yet.
     fresh: bool,
@@ -64,7 +64,7 @@ enum Container {
     Item { indented: bool },
 }
 
-/// What one container puts left of its text.
+/// What one container puts to the left of its text.
 struct Piece {
     /// A list's mark, until it is written.
     mark: Option<Span<'static>>,
@@ -169,7 +169,7 @@ impl<'a, 'page> Writer<'a, 'page> {
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.inline.enter_link(dest_url.into_string());
             }
-            // The ends of the first three say enough; the others are extensions that are not switched on.
+            // The ends of the first three are enough; the others are extensions that are not enabled.
             Tag::TableHead
             | Tag::TableRow
             | Tag::TableCell
@@ -228,8 +228,8 @@ impl<'a, 'page> Writer<'a, 'page> {
         }
     }
 
-    /// A block starts: what was open is written, and a blank row set before it where one belongs. In a list that is
-    /// where the source has a blank line, so an item looks the same whatever follows it.
+    /// A block starts: writes what was open, and adds an empty row if needed. In a list, that is where the source has a
+    /// blank line, so that an item looks the same whatever follows it.
     fn begin(&mut self, start: usize) {
         self.flush();
         let listed = matches!(
@@ -288,7 +288,7 @@ impl<'a, 'page> Writer<'a, 'page> {
         }
     }
 
-    /// Moves the text to the right, unless it has come too far.
+    /// Indents the text, unless it is indented too far already.
     fn indent(&mut self, piece: Piece) -> bool {
         let cells = width(&piece.rest.content);
         let most = (self.page.width / 3 * 2).min(self.page.width.saturating_sub(2));
@@ -328,7 +328,7 @@ impl<'a, 'page> Writer<'a, 'page> {
         self.emit(rows);
     }
 
-    /// HTML comes line by line, with the line ends.
+    /// HTML arrives line by line, with line endings.
     fn html_lines(&mut self, text: &str) {
         for line in text.split_inclusive('\n') {
             self.inline.text(line.trim_end());
@@ -345,7 +345,7 @@ impl<'a, 'page> Writer<'a, 'page> {
         ))]);
     }
 
-    /// The parser keeps definitions to itself; the person may want to see where the links lead.
+    /// The parser hides definitions; the person may want to see the targets of links.
     fn definitions(&mut self, definitions: &[(usize, String)]) {
         if definitions.is_empty() {
             return;
@@ -371,7 +371,7 @@ impl<'a, 'page> Writer<'a, 'page> {
         self.page.width.saturating_sub(margin).max(1)
     }
 
-    /// Adds rows behind what the containers put left of them.
+    /// Adds rows after the containers' left margin.
     fn emit(&mut self, mut rows: Vec<Row>) {
         attach(&mut rows, self.inline.targets());
         if !rows.is_empty() {
@@ -391,7 +391,7 @@ impl<'a, 'page> Writer<'a, 'page> {
                 let left = self.margin.iter_mut();
                 let left =
                     left.map(|piece| piece.mark.take().unwrap_or_else(|| piece.rest.clone()));
-                // What a row is painted on begins where its own text does.
+                // A row's background begins at its own text.
                 let bare = row.line.style.bg.map_or(Style::new(), |_| Style::reset());
                 let left = left.map(|span| Span::styled(span.content, bare.patch(span.style)));
                 row.line.spans.splice(0..0, left);
@@ -400,7 +400,7 @@ impl<'a, 'page> Writer<'a, 'page> {
         }
     }
 
-    /// How wide the bars are at the very left: all of the margin that is not copied when a mark follows.
+    /// The width of the bars at the left: the part of the margin that is not copied when a mark follows.
     fn bars(&self) -> usize {
         let bars = self.margin.iter().take_while(|piece| piece.quote);
         bars.map(|piece| width(&piece.rest.content)).sum()
@@ -417,7 +417,7 @@ fn heading(level: HeadingLevel) -> Role {
     }
 }
 
-/// Whether the line before that of `start` is blank, or has only the marks of quotes.
+/// Whether the line before `start` is blank, or has only quote marks.
 fn follows_blank(source: &str, start: usize) -> bool {
     let line_start = source[..start].rfind('\n').unwrap_or(0);
     let before = source[..line_start].rsplit('\n').next().unwrap_or_default();

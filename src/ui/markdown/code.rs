@@ -1,4 +1,4 @@
-//! Blocks of code: on a ground of their own, or behind an edge where a theme has none, with the language at the right.
+//! Code blocks: on a background of their own, or behind an edge if the theme has none, with the language at the right.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::ui::text::{CONTINUED, Cleaner, Indent, Row, TAB, chop, clean_line, tr
 
 use super::{Page, Stage};
 
-/// What stands left of the code where it has a ground, and where it has none; not copied.
+/// What is at the left of the code, with a background and without one; not copied.
 const MARGIN: &str = "  ";
 const EDGE: &str = "│ ";
 
@@ -35,10 +35,10 @@ fn colours(text: &str, language: &str, stage: Stage, page: &mut Page) -> Arc<Hig
     }
 }
 
-/// The name of the language, at the right, so that nobody takes it for the first line.
+/// The name of the language, at the right so that it doesn't look like the first line.
 pub fn label(language: &str, page: &Page) -> Option<Row> {
     let edge = edge(page);
-    // A blank at its right, too.
+    // Also a blank at its right.
     let room = usize::from(page.width).saturating_sub(width(&edge.content) + 1);
     let name = truncate(&clean_line(language, TAB), room);
     let before = " ".repeat(room - width(&name));
@@ -54,7 +54,7 @@ fn edge(page: &Page) -> Span<'static> {
     Span::styled(edge, page.theme.style(Role::Faint))
 }
 
-/// Adds the rows of one line of code. The parts come from outside: where they do not fit the line it stays plain.
+/// Adds the rows of one line of code. The ranges come from outside; if they don't fit the line, it stays plain.
 pub fn line_rows(line: &str, parts: &[(Range<usize>, Role)], page: &Page, rows: &mut Vec<Row>) {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let mut cleaner = Cleaner::new(TAB);

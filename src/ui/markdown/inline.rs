@@ -6,10 +6,10 @@ use ratatui::text::{Line, Span};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{self, clean, link_addresses, without_punctuation};
 
-/// The text of one block while its events come in.
+/// The text of one block while its events arrive.
 pub struct Inline<'theme> {
     theme: &'theme Theme,
-    /// The end of a text that may still grow: an address there is not complete.
+    /// The end of a text that may still grow: a URL there is not complete.
     open_end: String,
     /// All links so far.
     targets: Vec<text::Link>,
@@ -39,17 +39,17 @@ impl<'theme> Inline<'theme> {
         }
     }
 
-    /// The text may still grow behind this line.
+    /// The text may still grow after this line.
     pub fn grows_behind(&mut self, last_line: &str) {
         without_punctuation(last_line).clone_into(&mut self.open_end);
     }
 
-    /// Where the links of the lines lead.
+    /// The targets of the links.
     pub fn targets(&self) -> &[text::Link] {
         &self.targets
     }
 
-    /// Text from here on looks like `role`, on top of what it looks like now.
+    /// From here on text has this role, on top of the current style.
     pub fn enter(&mut self, role: Role) {
         self.styles.push(self.style().patch(self.theme.style(role)));
     }
@@ -73,7 +73,7 @@ impl<'theme> Inline<'theme> {
         self.leave();
     }
 
-    /// A tag is text like any other, but for the one that models write into tables.
+    /// A tag is plain text, except the one that models use in tables.
     pub fn html(&mut self, tag: &str) {
         match tag.trim_end() {
             "<br>" | "<br/>" | "<br />" => self.end_line(),
@@ -95,7 +95,7 @@ impl<'theme> Inline<'theme> {
         });
     }
 
-    /// Shows where a link leads, unless its text says so.
+    /// Shows the target of a link, unless its text does.
     pub fn leave_link(&mut self) {
         self.leave();
         let Some(Link { url, text, target }) = self.links.pop() else {
@@ -137,7 +137,7 @@ impl<'theme> Inline<'theme> {
         self.styles.last().copied().unwrap_or_default()
     }
 
-    /// The parser hands text over in shreds; those of one style become one span.
+    /// The parser delivers text in small pieces; those of one style become one span.
     fn push(&mut self, text: &str, style: Style) {
         match self.spans.last_mut() {
             Some(span) if span.style == style => span.content.to_mut().push_str(text),

@@ -1,9 +1,9 @@
 //! Markdown as rows of the screen.
 //!
-//! A text is first cut into segments ([`split`]), each of which is laid out by itself; so an answer that is still being
-//! written ([`Streaming`]) keeps the rows of all segments but the last, and has at every moment the rows that [`render`]
-//! gives for the text so far. The price: a link definition is shown where it stands and is known only inside its own
-//! segment, and HTML, which is shown as text, ends at a blank line.
+//! A text is cut into segments ([`split`]) that are laid out separately. An answer that is still being written
+//! ([`Streaming`]) keeps the rows of all segments except the last, and always has the rows that [`render`] gives for
+//! the text so far. The price: a link definition is shown in place and applies only to its own segment, and HTML, which
+//! is shown as text, ends at a blank line.
 
 mod blocks;
 mod code;
@@ -36,21 +36,21 @@ pub fn render(source: &str, width: u16, theme: &Theme, code: &mut dyn CodeColour
     rows
 }
 
-/// What every part of the layout needs to know.
+/// What every part of the layout needs.
 struct Page<'a> {
     width: u16,
     theme: &'a Theme,
     code: &'a mut dyn CodeColours,
 }
 
-/// How far a segment has been written, which says what colours to ask for.
+/// How complete a segment is, which decides what colours to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// It may still grow.
     Open,
-    /// It has just ended; colours of its beginning may be there already.
+    /// It has just ended; the colours of its beginning may be known already.
     Closed,
-    /// It was there from the start.
+    /// It was complete from the start.
     Finished,
 }
 

@@ -1,7 +1,7 @@
-//! A fence without its end: complete lines keep their rows, the last one is written again.
+//! A code fence without its end: complete lines keep their rows, the last one is written again.
 //!
-//! Colours are asked for at every doubling of the lines, and when they come all rows are written once more; together
-//! this costs a few times the whole, not its square.
+//! Colours are requested whenever the number of lines doubles, and when they arrive all rows are written again; in
+//! total this costs a few times the whole, not its square.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub struct OpenFence {
     /// How much of the body has rows, and how many lines that is.
     written: usize,
     lines: usize,
-    /// How much of the code colours were asked for, in lines and bytes, whether they are still to come,
-    /// and whether it is time to look.
+    /// How much of the code was requested, in lines and bytes, whether the colours are still missing, and whether to
+    /// check again.
     asked_lines: usize,
     asked: usize,
     missing: bool,
@@ -37,7 +37,7 @@ impl OpenFence {
         }
     }
 
-    /// Colours have come; perhaps those of this code.
+    /// New colours arrived, perhaps those of this code.
     pub fn ask_again(&mut self) {
         self.ask_again = true;
     }

@@ -1,19 +1,19 @@
-//! Cuts markdown into segments that can be laid out one by one.
+//! Cuts Markdown into segments that can be laid out separately.
 //!
-//! Works line by line and never takes a border back, which is what makes streaming cheap. A border is set only where
-//! `CommonMark` starts a new block at the top level for sure: at headings and fences that are not indented, and at a line
-//! that is not indented after a blank one, unless it may continue a list. Everything else stays together, up to a size
-//! that keeps the layout of an open segment affordable.
+//! Works line by line and never moves a border, which makes streaming cheap. A border is set only where `CommonMark`
+//! certainly starts a new top-level block: at headings and fences that are not indented, and at a line that is not
+//! indented after a blank one, unless it may continue a list. Everything else stays together, up to a size that keeps
+//! the layout of an open segment affordable.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// From here on a segment ends before the next line that can stand alone.
+/// Above this size a segment ends before the next line that can begin a block.
 const LARGE: usize = 4 * 1024;
-/// From here on it ends before any line, and in the middle of a line that has no end.
+/// Above this size it ends before any line, and inside a line that has no end.
 const TOO_LARGE: usize = 16 * 1024;
 
-/// Where no item is open, all that is indented by less than code stands at the top level.
+/// If no list item is open, everything indented by less than this is at the top level.
 const CODE: usize = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,15 +23,15 @@ pub struct Segment {
     pub kind: Kind,
 }
 
-/// How a segment is joined to the one before.
+/// How a segment is joined to the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Joint {
-    /// As blocks are: with a blank row between.
+    /// With an empty row between, like blocks.
     #[default]
     Apart,
-    /// Cut between two lines only for its size.
+    /// Cut between two lines only because of its size.
     Line,
-    /// Cut even inside a line.
+    /// Cut inside a line.
     Word,
 }
 
@@ -41,11 +41,11 @@ pub enum Kind {
     Fence(Fence),
 }
 
-/// A fenced block of code at the top level.
+/// A fenced code block at the top level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fence {
     pub language: String,
-    /// Its lines, without those of the fence itself.
+    /// Its lines, without the fence itself.
     pub body: Range<usize>,
     mark: u8,
     length: usize,
@@ -55,7 +55,7 @@ pub struct Fence {
 /// Reads a growing text, each line once.
 #[derive(Debug, Clone, Default)]
 pub struct Splitter {
-    /// The start of the first line not read, and how far that line has been searched for its end.
+    /// The start of the first unread line, and how far it has been searched for its end.
     at: usize,
     searched: usize,
     joint: Joint,
@@ -81,14 +81,14 @@ enum State {
 
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    /// What is indented so far belongs to it.
+    /// Lines indented this far belong to it.
     column: usize,
     /// It has no text yet.
     empty: bool,
 }
 
 impl Item {
-    /// Nothing of the item is open any more; only another one can follow.
+    /// The item is closed; only another one can follow.
     const OVER: Self = Self {
         column: CODE,
         empty: false,
@@ -100,7 +100,8 @@ impl Item {
 }
 
 impl Splitter {
-    /// Reads the complete lines of `source`, which begins with all that was read before, and gives what they end.
+    /// Reads the complete lines of `source`, which begins with everything read before, and returns the segments that
+    /// they end.
     pub fn advance(&mut self, source: &str) -> Vec<Segment> {
         let mut done = Vec::new();
         while let Some(end) = self.line_end(source) {
@@ -116,7 +117,7 @@ impl Splitter {
         done
     }
 
-    /// Reads all of `source` and gives what is left.
+    /// Reads all of `source` and returns the remaining segments.
     pub fn finish(mut self, source: &str) -> Vec<Segment> {
         let mut done = self.advance(source);
         if self.at < source.len() {
@@ -126,7 +127,7 @@ impl Splitter {
         done
     }
 
-    /// The fence that is open; its body ends with the last complete line.
+    /// The open fence; its body ends with the last complete line.
     pub fn fence(&self) -> Option<(&Fence, Joint)> {
         match self.open.as_ref()? {
             Open {
@@ -239,7 +240,7 @@ impl Fence {
         indent <= 3 && text.len() >= self.length && text.bytes().all(|byte| byte == self.mark)
     }
 
-    /// The code, without the spaces by which the whole fence is indented.
+    /// The code, without the indentation of the fence.
     pub fn text<'body>(&self, body: &'body str) -> Cow<'body, str> {
         if self.indent == 0 {
             return Cow::Borrowed(body);
@@ -256,7 +257,7 @@ impl Fence {
     }
 }
 
-/// A line as far as block structure goes.
+/// A line, as far as the block structure is concerned.
 struct Line<'text> {
     indent: usize,
     text: &'text str,
@@ -280,7 +281,7 @@ impl<'text> Line<'text> {
         self.text.is_empty()
     }
 
-    /// Whether a new block starts here for sure, at the top level.
+    /// Whether a new top-level block certainly starts here.
     fn stands_apart(&self, item: Option<Item>, after_blank: bool) -> bool {
         let margin = item.map_or(CODE, |item| item.column.min(CODE));
         self.is_heading()
@@ -288,7 +289,8 @@ impl<'text> Line<'text> {
             || after_blank && self.indent == 0 && (item.is_none() || self.mark().is_none())
     }
 
-    /// Whether a segment of this size is cut here. A list is cut between items, and a table left whole while possible.
+    /// Whether a segment of this size is cut here. A list is cut between items, and a table is kept together if
+    /// possible.
     fn may_be_cut(&self, size: usize, item: Option<Item>) -> bool {
         let alone = self.indent == 0
             && !self.text.contains('|')
@@ -324,7 +326,7 @@ impl<'text> Line<'text> {
         })
     }
 
-    /// The item that is open after this line. Text continues a paragraph even from further left; any other block
+    /// The item that is open after this line. Text continues a paragraph even with less indentation; any other block
     /// does not, and an empty item has no paragraph to continue.
     fn item(&self, open: Option<Item>) -> Option<Item> {
         let column = open.map_or(CODE, |item| item.column.min(CODE));
@@ -348,7 +350,7 @@ impl<'text> Line<'text> {
         Some(if over { Item::OVER } else { open })
     }
 
-    /// How wide the list mark in front is, with the spaces behind it: up to four, of which code keeps all but one.
+    /// The width of the list mark with the one to four spaces after it. More than four begin code; then only one counts.
     fn mark(&self) -> Option<usize> {
         let digits = self.text.bytes().take_while(u8::is_ascii_digit).count();
         let (mark, rest) = self.text.as_bytes()[digits..].split_first()?;
@@ -378,7 +380,7 @@ impl<'text> Line<'text> {
     }
 }
 
-/// The language in the words behind a fence, such as `rust,ignore` or `{.python}`.
+/// The language in the words after a fence, such as `rust,ignore` or `{.python}`.
 pub fn language(info: &str) -> &str {
     let word = info.trim().trim_start_matches(['{', '.']);
     let end = word.find(|end: char| end.is_whitespace() || matches!(end, ',' | '{' | '}' | ':'));

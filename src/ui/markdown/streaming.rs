@@ -1,6 +1,6 @@
 //! An answer while it is being written.
 //!
-//! The rows of finished segments stay; only the open one is laid out again, and of an open fence only its last line. So
+//! The rows of finished segments stay; only the open one is laid out again, and of an open fence only the last line. So
 //! a delta costs its own size plus a bounded amount, however long the answer is.
 
 use std::ops::Range;
@@ -14,30 +14,30 @@ use super::open_fence::OpenFence;
 use super::split::{Segment, Splitter};
 use super::{Page, Stage, append, lay_out};
 
-/// The text so far and its rows, which are at every moment those of [`super::render`].
+/// The text so far and its rows, which always equal those of [`super::render`].
 #[derive(Debug, Clone, Default)]
 pub struct Streaming {
     source: String,
     splitter: Splitter,
     rows: Vec<Row>,
-    /// How many of the rows are those of finished segments.
+    /// How many rows belong to finished segments.
     finished: usize,
-    /// Finished segments with code whose colours are still to come, and their rows.
+    /// Finished segments whose code colours are still missing, and their rows.
     waiting: Vec<(Segment, Range<usize>)>,
     fence: Option<OpenFence>,
     end: End,
-    /// What the rows were laid out for: the page, and how much text and which colours there were.
+    /// What the rows were laid out for: the page, the length of the text, and the revision of the colours.
     page: Option<(u16, Theme)>,
     length: usize,
     revision: u64,
 }
 
-/// Whether more text may come.
+/// Whether more text may arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum End {
     #[default]
     Open,
-    /// No more text will come, but the last segment was laid out as one that may grow.
+    /// No more text will arrive, but the last segment was laid out as one that may grow.
     Reached,
     Written,
 }
@@ -51,19 +51,19 @@ impl Streaming {
         &self.source
     }
 
-    /// The answer is whole: its last block is complete, and gets all its colours.
+    /// The answer is complete: its last block gets all its colours.
     pub fn finish(&mut self) {
         if self.end == End::Open {
             self.end = End::Reached;
         }
     }
 
-    /// Whether some of the rows are to be written again when colours have come.
+    /// Whether some rows must be written again when colours arrive.
     pub fn waits_for_colours(&self) -> bool {
         !self.waiting.is_empty() || self.fence.as_ref().is_some_and(OpenFence::is_waiting)
     }
 
-    /// The rows as they were last asked for.
+    /// The rows as they were last requested.
     pub fn laid_out(&self) -> &[Row] {
         &self.rows
     }
@@ -117,7 +117,7 @@ impl Streaming {
         };
     }
 
-    /// Colours change the styles of rows and nothing else, so the new rows take the places of the old ones.
+    /// Colours change only the styles of rows, so new rows replace the old ones in place.
     fn recolour(&mut self, page: &mut Page) {
         for (segment, place) in std::mem::take(&mut self.waiting) {
             let (mut rows, missed) = self.closed(&segment, page);
@@ -134,7 +134,7 @@ impl Streaming {
         }
     }
 
-    /// Lays out what has been finished since the last time.
+    /// Lays out the segments that were finished since the last time.
     fn write_finished(&mut self, segments: Vec<Segment>, page: &mut Page) {
         for segment in segments {
             self.fence = None;
@@ -150,7 +150,7 @@ impl Streaming {
         }
     }
 
-    /// Lays out what may still change behind what cannot.
+    /// Lays out the open segment after the finished ones.
     fn write_open(&mut self, page: &mut Page) {
         if let Some(open) = self.splitter.fence() {
             let fence = self
@@ -166,7 +166,7 @@ impl Streaming {
         }
     }
 
-    /// The rows of a finished segment, and whether colours for it are still to come.
+    /// The rows of a finished segment, and whether its colours are still missing.
     fn closed(&self, segment: &Segment, page: &mut Page) -> (Vec<Row>, bool) {
         let mut watch = Watch {
             colours: page.code,

@@ -1,4 +1,4 @@
-//! Tables: columns as wide as they need to be, narrower where the screen is, a list of fields where it is far too narrow.
+//! Tables: columns as wide as needed, narrower if the screen is narrow, and a list of fields if it is far too narrow.
 
 use pulldown_cmark::Alignment;
 use ratatui::style::Style;
@@ -7,12 +7,12 @@ use ratatui::text::{Line, Span};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{Indent, Row, width, wrap};
 
-/// A column that has to be narrower than this makes words unreadable.
+/// A narrower column makes words unreadable.
 const NARROWEST: usize = 6;
 const BETWEEN: &str = " │ ";
 const CROSSING: &str = "─┼─";
 
-/// The lines of one cell: more than one where the text has `<br>`.
+/// The lines of one cell: several if the text has `<br>`.
 pub type Cell = Vec<Line<'static>>;
 
 #[derive(Default)]
@@ -77,7 +77,7 @@ impl Table {
         out
     }
 
-    /// Every cell on a line of its own, behind the name of its column.
+    /// Every cell on its own line, after the name of its column.
     fn fields(self, room: u16) -> Vec<Row> {
         let mut rows = self.rows.into_iter();
         let header = rows.next().unwrap_or_default();
@@ -107,7 +107,7 @@ impl Table {
     }
 }
 
-/// How wide each column may be so that all fit: the narrow ones keep their width, the others share what is left.
+/// The width of each column so that all fit: narrow ones keep their width, the others share the rest.
 fn fit(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     let borders = width(BETWEEN) * natural.len().saturating_sub(1);
     let mut left = room.checked_sub(borders)?;

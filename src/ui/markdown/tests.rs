@@ -1,4 +1,4 @@
-//! Markdown on the screen, whole and while it is being written.
+//! Markdown on the screen, complete and while it is being written.
 
 use std::sync::Arc;
 
@@ -385,7 +385,7 @@ impl CodeColours for Counting {
     }
 }
 
-/// Lines that mean something in markdown, in any order.
+/// Lines that mean something in Markdown, in any order.
 fn markdownish() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         6 => "[a-z]{1,8}( [a-z*`_]{1,8}){0,6}",

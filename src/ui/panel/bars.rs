@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::app::call::Times;
 
-/// The time of a turn, laid over the cells of a row.
+/// The time of a turn, mapped to the cells of a row.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     start: Instant,
@@ -12,7 +12,7 @@ pub struct Clock {
     cells: u16,
 }
 
-/// What a cell of a bar stands for.
+/// What a cell of a bar shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     Blank,
@@ -20,7 +20,7 @@ pub enum Part {
     /// It waited for the person.
     Waited,
     Ran,
-    /// The end of what still runs.
+    /// The end of something that still runs.
     Grows,
 }
 
@@ -51,7 +51,7 @@ impl Clock {
         self.whole
     }
 
-    /// The cell in which a moment is. Later moments are never in an earlier one.
+    /// The cell of a moment. Later moments are never in an earlier cell.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -89,7 +89,7 @@ impl Clock {
     }
 }
 
-/// The bar of a call, until `now` where it is not over.
+/// The bar of a call, up to `now` if it is not over.
 pub fn of_call(times: &Times, now: Instant, clock: &Clock) -> Vec<Part> {
     let mut bar = clock.blank();
     let end = times.ended.unwrap_or(now);
@@ -161,7 +161,7 @@ mod tests {
             "  ·┄┄┄┄┄┄┄"
         );
         assert_eq!(bar([second(4), None, None, None, None]), "    ······");
-        // However short it was, it is seen.
+        // Even a very short call is visible.
         assert_eq!(
             bar([second(10), second(10), None, second(10), second(10)]),
             "         ━"

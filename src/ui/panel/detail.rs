@@ -1,4 +1,4 @@
-//! All that is known of one call: its whole input and output, its times, and who decided.
+//! The detail view of a call: its whole input and output, its times, and who decided.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::ui::cells::{CellContext, outcome_words, phase_words, seconds, shown_r
 use crate::ui::conversation::draw_row;
 use crate::ui::text::{Indent, Row, chop, clean, overwritten, reveal, strip_ansi};
 
-/// More lines of output than this are in the file that the result names.
+/// Further lines are in the file that the result names.
 const MOST_LINES: usize = 5_000;
 
 pub fn detail_rows(call: &Call, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
@@ -27,7 +27,7 @@ pub fn detail_rows(call: &Call, state: &AppState, cx: &mut CellContext) -> Vec<R
     match call.completed() {
         Some(completed) => {
             rows.extend(shown_rows(&completed.shown, None, state, cx));
-            // What runs in the background still prints.
+            // A background command still prints.
             let output = match call.output.as_str() {
                 "" => completed.output(),
                 live => live,

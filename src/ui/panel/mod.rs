@@ -1,5 +1,5 @@
-//! The tool panel: one list, in which every call of the turn has its bar in its own row. At the right where there is room,
-//! else a strip above the input.
+//! The tool panel: one list, in which every call of the turn has a bar in its row. At the right if there is room, else
+//! a strip above the input.
 
 mod bars;
 mod detail;
@@ -25,14 +25,14 @@ use crate::protocol::{CallOutcome, Phase};
 use crate::text::whole_seconds;
 use crate::theme::{Role, Theme};
 
-/// The column of times, and of the words of calls that do not run yet, which may reach into the bar.
+/// The column of times, and of the words of calls that don't run yet, which may extend into the bar.
 const TIME: usize = 7;
-/// The marks: how it went, and whether the model has it.
+/// The marks: the outcome, and whether the model has the result.
 const MARKS: usize = 3;
-/// Less time than this was not worth saving.
+/// A shorter saving is not mentioned.
 const WORTH_SAYING: Duration = Duration::from_millis(50);
 
-/// Where the calls are listed, and which row of the screen shows what.
+/// The area of the list, and what each of its rows shows.
 #[derive(Debug, Default)]
 pub struct Listed {
     pub area: Rect,
@@ -42,9 +42,9 @@ pub struct Listed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListLine {
     Blank,
-    /// The model's own writing.
+    /// When the model wrote.
     Model,
-    /// A call, by its number among the rows that can be chosen.
+    /// A call, by its index among the rows that can be selected.
     Row(usize),
 }
 
@@ -58,7 +58,7 @@ impl Listed {
     }
 }
 
-/// Finds out what is listed: in the panel if there is one, else in the strip.
+/// Decides what is listed: in the panel if there is one, else in the strip.
 pub fn lay_out(state: &AppState, panel: Rect, strip: Rect) -> Listed {
     if panel.width == 0 {
         return strip::lay_out(state, strip);
@@ -80,7 +80,7 @@ pub fn lay_out(state: &AppState, panel: Rect, strip: Rect) -> Listed {
     Listed { area, lines }
 }
 
-/// The chosen call stays in view; unless the panel is focused, the end does. What runs in the background is always there.
+/// The selected call stays visible; if the panel is not focused, the end does. Background commands are always listed.
 fn visible(state: &AppState, rows: &[ListRow], height: usize) -> Vec<ListLine> {
     let in_turn = |row: &&ListRow| row.place != Place::Background;
     let calls = rows.iter().take_while(in_turn).count();
@@ -158,7 +158,7 @@ pub fn draw(state: &AppState, listed: &Listed, panel: Rect, buf: &mut Buffer) {
     }
 }
 
-/// How the width of a row is shared.
+/// How the width of a row is divided.
 #[derive(Debug, Clone, Copy)]
 struct Columns {
     label: u16,
@@ -182,7 +182,7 @@ fn clock(state: &AppState, cells: u16) -> Option<Clock> {
     Some(Clock::new(start, turn.end(&state.calls, state.now), cells))
 }
 
-/// Which turn it is, how long it takes and what overlapping saved, how many calls are in which state, and the clock.
+/// The turn's number, how long it takes, what overlapping saved, how many calls are in which state, and the clock.
 fn header(state: &AppState, area: Rect) -> Vec<Line<'static>> {
     let theme = &state.settings.theme;
     let Some(turn) = state.panel.shown() else {
@@ -236,7 +236,7 @@ fn axis(whole: Duration, cells: usize) -> String {
     axis
 }
 
-/// How many calls are in which state, in as many lines as that takes.
+/// How many calls are in which state, in as many lines as needed.
 fn counts(turn: &Turn, state: &AppState, room: usize) -> Vec<String> {
     let count = |what: fn(&State) -> bool| {
         let calls = turn.calls.iter();
@@ -340,7 +340,7 @@ fn draw_call(
         draw_bar(&bar, style, theme, columns, area, buf);
     }
     let (words, role) = time_words(call, state);
-    // Words are longer than the column, and the bar of such a call is not.
+    // The words are wider than the column and extend into the bar, which is empty.
     let words = format!(" {}", truncate(&words, usize::from(columns.bar) + TIME));
     let right = u16::try_from(width(&words)).unwrap_or(area.width);
     if right < area.width {
@@ -348,7 +348,7 @@ fn draw_call(
     }
 }
 
-/// The marks, the name and what it is about.
+/// The marks, the name and the subject.
 fn label_of(call: &Call, state: &AppState, room: usize) -> Line<'static> {
     let theme = &state.settings.theme;
     let name = shown_name(call);
@@ -380,7 +380,7 @@ fn shown_name(call: &Call) -> String {
     truncate(&clean(&call.tool.name), 18)
 }
 
-/// How far an executing call is, or how one went that is over.
+/// How far an executing call is, or how a finished one went.
 fn mark(call: &Call) -> &'static str {
     match call.state {
         State::Executing(Phase::Validating) => "◔",
@@ -416,13 +416,13 @@ fn background_words(call: &Call, state: &AppState) -> String {
     format!("in background  {time}")
 }
 
-/// What a call is about, cut to fit.
+/// The subject of a call, cut to fit.
 fn first_line(call: &Call, state: &AppState, room: usize) -> String {
     let subject = shown_subject(call, state);
     truncate(&clean(subject.lines().next().unwrap_or_default()), room)
 }
 
-/// What a call printed last.
+/// The last line that a call printed.
 fn last_line(call: &Call) -> String {
     let line = call.last_line().unwrap_or_default();
     clean(overwritten(&strip_ansi(line))).trim().to_owned()
@@ -451,7 +451,7 @@ fn time_words(call: &Call, state: &AppState) -> (String, Role) {
     }
 }
 
-/// A time that may still go on: tenths of seconds while they say something.
+/// A time that may still increase: with tenths while it is short.
 fn shown_time(time: Duration) -> String {
     match time.as_secs() {
         0..10 => format!("{:.1}s", time.as_secs_f64()),
@@ -459,7 +459,7 @@ fn shown_time(time: Duration) -> String {
     }
 }
 
-/// The time that running tools while the model wrote has saved, for people.
+/// The time saved by running tools while the model wrote.
 pub fn saved_words(turn: &Turn) -> Option<String> {
     (turn.saved >= WORTH_SAYING).then(|| format!("{} saved", seconds(turn.saved)))
 }

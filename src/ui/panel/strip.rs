@@ -1,4 +1,5 @@
-//! Where the panel has no room, or is not shown: a line above the input for each call that runs, with what it printed last.
+//! Shown if the panel has no room or is closed: a line above the input for each running call, with the last line that
+//! it printed.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,12 +15,12 @@ use crate::theme::Role;
 use crate::ui::cells::state_role;
 use crate::ui::text::{truncate, width};
 
-/// Less of what a call printed last is not worth showing.
+/// The last line is left out if it has less room than this.
 const SHORTEST_LINE: usize = 12;
-/// What is between the parts of a line.
+/// The space between the parts of a line.
 const GAP: usize = 2;
 
-/// How high the strip would be: a line for each call that runs; focused, for each that can be chosen.
+/// How high the strip would be: a line for each running call, or if focused for each that can be selected.
 pub fn height(state: &AppState, most: u16) -> u16 {
     let count = listed(state).len();
     u16::try_from(count).unwrap_or(u16::MAX).min(most)
@@ -45,7 +46,7 @@ pub(super) fn lay_out(state: &AppState, area: Rect) -> Listed {
     }
 }
 
-/// The numbers of the rows that are listed.
+/// The indexes of the listed rows.
 fn listed(state: &AppState) -> Vec<usize> {
     let focused = state.focus == Focus::Panel;
     let rows = state.panel.rows(&state.calls);
@@ -91,7 +92,7 @@ fn draw_line(call: &Call, place: Place, state: &AppState, area: Rect, buf: &mut 
     let whole = usize::from(area.width);
     let used = 2 + width(&name) + GAP + width(&words);
     let printed = last_line(call);
-    // Half of the line is for what it prints, if there is something.
+    // Half of the line is for the output, if there is any.
     let most = if printed.is_empty() || whole < 4 * SHORTEST_LINE {
         whole.saturating_sub(used)
     } else {

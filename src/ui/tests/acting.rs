@@ -1,4 +1,4 @@
-//! What the keys and the mouse do to what is on the screen, beside scrolling, searching and selecting.
+//! What keys and mouse do on the screen, besides scrolling, searching and selecting.
 
 use serde_json::json;
 

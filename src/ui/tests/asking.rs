@@ -14,7 +14,7 @@ fn answer(call: &str, answer: Answer) -> Effect {
     ))
 }
 
-/// A question that has been there for a while.
+/// A question that is armed.
 fn asked(tool: &str, width: u16, height: u16) -> Screen {
     let mut screen = App::asked(tool).on(width, height);
     screen.after(millis(300));
@@ -112,7 +112,7 @@ fn a_question_takes_the_place_of_the_input_and_gives_it_back_with_the_draft() {
     assert!(screen.caret().is_some());
 }
 
-/// A long answer, and then a change that asks.
+/// A long answer, then a change that asks.
 fn explained() -> Screen {
     let mut app = App::working();
     let lines: Vec<String> = (1..=60).map(|line| format!("reason {line}  \n")).collect();
@@ -247,7 +247,15 @@ fn a_click_does_not_answer_before_it_may() {
 fn the_help_opens_over_a_question_and_leaves_it_unanswered() {
     let mut screen = asked("Bash", 80, 24);
     screen.press("?");
-    assert_eq!(screen.lines_with("Keys and commands").len(), 1);
+    assert_eq!(screen.lines_with("Keys of this question").len(), 1);
+    assert_eq!(screen.lines_with("Allow this call once").len(), 1);
+    assert_eq!(screen.lines_with("/model"), [""; 0], "only its own keys");
+    screen.types("model");
+    assert_ne!(
+        screen.lines_with("/model"),
+        [""; 0],
+        "the rest is found by typing"
+    );
     assert_eq!(screen.press("esc"), []);
     assert_eq!(screen.press("y"), [], "armed anew");
     assert_eq!(screen.lines_with("y yes").len(), 1);

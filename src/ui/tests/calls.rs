@@ -1,4 +1,4 @@
-//! Calls in the conversation: what runs shows what it prints, what is over says what came of it.
+//! Calls in the conversation: a running one shows its output, a finished one its outcome.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn running(commands: &[&str]) -> App {
     app
 }
 
-/// What stands in the conversation under the row of a command.
+/// The rows below a command's row in the conversation.
 fn under(screen: &mut Screen, command: &str) -> Vec<String> {
     let text = screen.text();
     let mut lines = text.lines().map(str::trim_end);

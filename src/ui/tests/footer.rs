@@ -122,7 +122,7 @@ fn what_was_looked_for_is_no_longer_looked_for_once_it_is_there() {
     );
 }
 
-/// Every badge, and whether the cursor is shown: it is where something can be typed.
+/// Every badge, and whether the cursor is visible: only if something can be typed.
 #[test]
 fn a_badge_on_the_rule_says_where_the_keys_go() {
     for (keys, badge, cursor) in [
@@ -202,7 +202,7 @@ fn a_command_in_the_background_is_told_until_it_ends_also_after_the_next_message
     assert!(!screen.footer().contains("in background"));
 }
 
-/// What matters most stays on a narrow screen, and the keys keep their share of the row.
+/// The most important parts stay on a narrow screen, and the keys keep their share of the row.
 #[test]
 fn the_status_and_the_keys_share_the_row_down_to_the_narrowest_screen() {
     for width in 20..=200 {
@@ -221,7 +221,8 @@ fn the_status_and_the_keys_share_the_row_down_to_the_narrowest_screen() {
     }
 }
 
-/// From the smallest screen on, rows come in this order: the input, the status, the rule, the blank row above it.
+/// From the smallest screen on, rows are added in this order: the input, the status, the line above the input, the
+/// empty row above that.
 #[test]
 fn at_every_height_the_input_is_there_and_the_conversation_has_most_of_the_rows() {
     for height in 5..=40u16 {
@@ -251,7 +252,7 @@ fn at_every_height_the_input_is_there_and_the_conversation_has_most_of_the_rows(
     }
 }
 
-/// In every state that a story leads to, each key of the footer resolves to something.
+/// In every state that a story leads to, each key in the footer is bound.
 #[test]
 fn no_key_of_the_footer_is_dead() {
     for keys in [

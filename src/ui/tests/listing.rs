@@ -1,4 +1,4 @@
-//! The list of calls: bars in the rows, when it is there, and what is in it.
+//! The list of calls: its bars, when it is visible, and what is in it.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::protocol::{CallOutcome, Ending, TurnEvent};
 use crate::theme::Depth;
 use crate::ui::rig::Screen;
 
-/// A turn at work: what is read, a command that prints, a change that waits for the person, one that waits for it.
+/// A turn at work: reads, a command that prints, a change that asks for permission, and a call that waits for that one.
 fn at_work(mut app: App) -> App {
     app.says("I'll look at the parser, then run the tests.");
     for file in ["src/parse.rs", "src/lib.rs"] {

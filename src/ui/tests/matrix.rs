@@ -1,5 +1,5 @@
-//! The main scenes in every size, dark, light and without colours. Colours change no layout: what is said is the same in
-//! a dark and a light terminal; without colours code has an edge instead of a ground.
+//! The main scenes in every size, dark, light and without colours. Colours never change the layout: dark and light say
+//! the same; without colours, code has an edge instead of a background.
 
 use super::prose::answered;
 use super::screens::busy;

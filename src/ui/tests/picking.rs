@@ -19,7 +19,7 @@ use crate::ui::tests::themes::styled;
 
 const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 40), (200, 60)];
 
-/// The same list at every size that matters.
+/// The same list at every relevant size.
 fn at_all_sizes(name: &str, app: impl Fn() -> App) {
     for (width, height) in SIZES {
         let drawn = app().on(width, height).draw();
@@ -31,7 +31,7 @@ fn click() -> PointerKind {
     PointerKind::Pressed { times: 1 }
 }
 
-/// All that a list can carry.
+/// A list with everything that a list can contain.
 fn sessions() -> App {
     let mut app = App::new();
     let preview: Vec<Line> = (0..20)
@@ -178,7 +178,7 @@ fn lists_keep_their_size_while_they_are_narrowed() {
     assert_eq!(screen.lines_with("nothing matches").len(), 1);
 }
 
-/// What `/doctor` finds, as it is told.
+/// The findings of `/doctor`.
 fn page() -> App {
     let mut app = App::new();
     let found = [

@@ -1,4 +1,4 @@
-//! What the model plans to do, above the input.
+//! The model's todo list above the input.
 
 use insta::assert_snapshot;
 
@@ -16,7 +16,7 @@ const STEPS: [(&str, &str); 5] = [
     ("Update the docs", "Updating the docs"),
 ];
 
-/// The first so many are done, and the next one is being done.
+/// The first `done` are done, and the next one is in progress.
 fn todos(done: usize, count: usize) -> Vec<Todo> {
     let todo = |at: usize| {
         let (content, active_form) = STEPS[at % STEPS.len()];

@@ -1,4 +1,4 @@
-//! What the model writes, as it is read: colours, headings, code, breaks.
+//! What the model writes: colours, headings, code, line breaks.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -44,7 +44,7 @@ pub fn answered() -> App {
     app
 }
 
-/// Plays the worker that finds the colours: everything that was asked for is a keyword.
+/// Plays the worker that finds colours: everything requested is a keyword.
 fn colours_come(screen: &mut Screen) {
     for request in screen.caches.highlights.take_wanted() {
         let lines = request.code.lines();
@@ -108,7 +108,7 @@ fn links_of_the_person_and_the_model_lead_where_they_say_and_output_has_none() {
     assert_eq!(linked, expected);
 }
 
-/// What is above and below it is not of interest here.
+/// Only the rows of the answer matter here.
 fn rows_of_the_answer(screen: &Screen) -> Buffer {
     let (first, last) = (screen.find("Parsing rows").y, screen.find("app.py").y);
     let width = screen.buffer().area.width;

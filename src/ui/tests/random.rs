@@ -1,5 +1,5 @@
-//! Anything at all, in any order: nothing panics, the caret stays on the screen, nothing spins, and no question is answered
-//! before its time. It begins anywhere, so that every part of the screen is reached.
+//! Random events in any order: nothing panics, the caret stays on the screen, nothing loops, and no question is
+//! answered too early. The random start makes sure that every part of the screen is reached.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ enum Event {
     Agent(AgentEvent),
     Job(JobResult),
     Passed(u64),
-    /// Scrolls to the end of a question, and waits until it takes an answer.
+    /// Scrolls to the end of a question, and waits until it is armed.
     Read,
 }
 
@@ -78,7 +78,7 @@ const WAYS: &[&str] = &[
     "f1",
 ];
 
-/// Keys that the map binds somewhere; those that lead out of a part come more often.
+/// Keys that are bound somewhere; those that leave a part are more frequent.
 const KEYS: &[&str] = &[
     "enter",
     "esc",
@@ -251,13 +251,13 @@ fn any_choice() -> impl Strategy<Value = Question> {
     request.prop_map(|(question, options, several, free_text)| Question {
         call: "a".into(),
         asker: several.then(|| question.clone()),
-        kind: QuestionKind::Choice(ChoiceRequest {
+        kind: QuestionKind::Choice(vec![ChoiceRequest {
             question,
             options,
             several,
             free_text,
             ..ChoiceRequest::default()
-        }),
+        }]),
     })
 }
 
@@ -344,7 +344,7 @@ fn any_turn_event() -> impl Strategy<Value = TurnEvent> {
     ]
 }
 
-/// Stands for the turn that runs.
+/// Means the running turn.
 const THIS_TURN: u64 = u64::MAX;
 
 fn any_agent_event() -> impl Strategy<Value = AgentEvent> {
@@ -374,6 +374,7 @@ fn any_job() -> impl Strategy<Value = JobResult> {
                 path,
                 matched: vec![0, 7]
             }],
+            found: 1,
             complete: true,
         }),
         any_text().prop_map(|text| JobResult::Edited(Ok(text))),
@@ -433,10 +434,10 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A screen that is looked at after each thing that happens.
+/// A screen that is checked after each event.
 struct Watched {
     screen: Screen,
-    /// Since when the question in front has been there.
+    /// Since when the current question has been in front.
     asked: Option<(CallRef, Instant)>,
 }
 
@@ -495,7 +496,7 @@ impl Watched {
         self.look();
     }
 
-    /// Whatever says yes has been asked for at least as long as the pause.
+    /// Every yes came after the question was armed.
     fn check_answers(&self, effects: &[Effect], now: Instant) {
         for effect in effects {
             if let Effect::Send(Command::Call(call, CallCommand::Reply(_))) = effect {
@@ -509,7 +510,7 @@ impl Watched {
         }
     }
 
-    /// What the runtime would do that comes back.
+    /// Answers the effects like the runtime would.
     fn follow(&mut self, effects: &[Effect]) {
         for effect in effects {
             match effect {
@@ -550,7 +551,7 @@ impl Watched {
         self.check_text();
     }
 
-    /// Nothing that steers a terminal reaches it.
+    /// No control character reaches the terminal.
     fn check_text(&self) {
         for cell in self.screen.buffer().content() {
             let steers = |letter: char| {

@@ -1,4 +1,4 @@
-//! Every screen as it looks, without colours. The colours are in `themes`.
+//! Every screen without colours. The colours are in `themes`.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::protocol::{
 use crate::theme::Theme;
 use crate::ui::rig::Screen;
 
-/// The model writes while its calls run: one is over, one prints, one waits for the person, one for its turn.
+/// The model writes while its calls run: one is over, one prints, one waits for the person, one is queued.
 pub fn busy() -> App {
     let mut app = App::typed("fix the failing test in src/lib.rs, please");
     app.press("enter");
@@ -49,7 +49,7 @@ pub fn busy() -> App {
     app
 }
 
-/// A turn that changed a file and is over.
+/// A finished turn that changed a file.
 pub fn finished() -> App {
     let mut app = App::working();
     app.says("There it is.");
@@ -97,7 +97,7 @@ pub fn finished() -> App {
     app
 }
 
-/// A question of which all has been read.
+/// A question that was read to the end.
 fn asked(tool: &str, width: u16, height: u16) -> Screen {
     let mut screen = App::asked(tool).on(width, height);
     screen.press("end");
@@ -343,6 +343,7 @@ fn completing_a_path() {
                 candidate("src/lib.rs", [4, 5, 6]),
                 candidate("src/library/mod.rs", [4, 5, 6]),
             ],
+            found: 2,
             complete: true,
         }));
     }

@@ -6,7 +6,7 @@ use crate::app::scroll::Anchor;
 use crate::protocol::{AgentEvent, Ending, SessionEvent, TurnEvent};
 use crate::ui::rig::Screen;
 
-/// A conversation of a hundred numbered paragraphs, followed to its end.
+/// A conversation of a hundred numbered paragraphs, scrolled to its end.
 fn long() -> Screen {
     let mut app = App::working();
     app.says(&paragraphs(0..100));
@@ -17,7 +17,7 @@ fn paragraphs(numbers: std::ops::Range<usize>) -> String {
     numbered("paragraph", numbers, "\n\n")
 }
 
-/// What stands in the conversation, without what is below it.
+/// The rows of the conversation, without what is below it.
 fn in_view(screen: &mut Screen) -> Vec<String> {
     screen.lines_with("paragraph")
 }
@@ -52,7 +52,7 @@ fn text_that_arrives_never_moves_what_is_in_view() {
         "by the way".to_owned(),
     )));
     screen.ends(Ending::Done);
-    // The strip above the input came and went.
+    // The strip above the input appeared and disappeared.
     assert_eq!(in_view(&mut screen), before);
 }
 
@@ -178,7 +178,7 @@ fn the_mark_of_what_is_below_can_be_clicked() {
     screen.frame();
     let mark = screen.find("↓");
     assert_eq!(screen.target(mark), Target::NewBelow);
-    // It stands alone, under the text.
+    // It is alone, below the text.
     assert_eq!(screen.lines_with("↓"), [format!("{:>59}", "↓")]);
     let above = ratatui::layout::Position::new(4, mark.y - 1);
     assert!(matches!(screen.target(above), Target::Conversation(_)));
@@ -225,7 +225,7 @@ fn a_call_that_is_clicked_opens_where_it_is() {
     assert_eq!(screen.state.scroll.anchor, Anchor::Follow);
 }
 
-/// A message whose answer is longer than the screen, while that is written.
+/// A message whose answer is longer than the screen, while it is being written.
 fn long_answer() -> Screen {
     let mut screen = App::working().on(60, 16);
     screen.hear(TurnEvent::Text("a line of the answer\n\n".repeat(40)));
@@ -239,7 +239,7 @@ fn the_message_that_is_answered_stays_at_the_top_while_it_is_out_of_view() {
     let text = screen.text();
     assert_eq!(text.lines().next(), Some("▌ fix the failing test"));
     assert!(text.contains("a line of the answer"));
-    // A click goes to it, and there it is not told twice.
+    // A click goes to the message, which is then not shown twice.
     let at = screen.find("▌ fix");
     screen.point_at(PointerKind::Pressed { times: 1 }, at);
     assert_eq!(screen.lines_with("fix the failing test").len(), 1);
@@ -283,7 +283,7 @@ fn esc_in_the_conversation_leaves_the_place_and_a_second_one_goes_to_the_end() {
     screen.frame();
     assert_eq!(screen.state.scroll.anchor, anchor);
     assert!(screen.footer().contains("go to the end"));
-    // The turn that runs is not stopped by it.
+    // It does not stop the running turn.
     assert_eq!(screen.commands("esc"), []);
     screen.frame();
     assert_eq!(screen.state.scroll.anchor, Anchor::Follow);

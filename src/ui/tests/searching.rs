@@ -60,7 +60,7 @@ fn n_goes_down_and_round_and_capital_n_goes_back() {
     assert!(screen.text().contains("▌ Question 0"));
 }
 
-/// A result of many lines and a thought, both folded, and a change.
+/// A long result and a thought, both folded, and a change.
 fn folded() -> Screen {
     let mut app = App::working();
     app.hear(TurnEvent::Thinking("a needle perhaps".to_owned()));
@@ -152,7 +152,7 @@ fn esc_lets_the_search_go_and_then_the_conversation() {
 #[test]
 fn letters_are_compared_one_by_one() {
     assert_eq!(find_all("Straße STRASSE straße", "straße"), [0..7, 16..23]);
-    // A capital that becomes two small letters.
+    // A capital letter that becomes two lower-case ones.
     assert_eq!(find_all("İx", "i\u{307}x").first(), Some(&(0..3)));
     assert_eq!(find_all("aaa aa", "aa"), [0..2, 4..6]);
     assert!(find_all("anything", "").is_empty());

@@ -79,7 +79,7 @@ fn a_double_click_takes_the_word_and_a_third_the_line() {
 fn wide_characters_are_taken_whole() {
     let mut screen = answer("漢字かな mixed 👩‍👩‍👧 text");
     let at = screen.find("漢");
-    // The second half of the second character, to the family.
+    // The second half of the second character, to the family emoji.
     screen.point_at(
         PointerKind::Pressed { times: 1 },
         Position::new(at.x + 3, at.y),

@@ -1,4 +1,4 @@
-//! Every theme that comes with the program, style by style, so that a change of look is seen.
+//! Every built-in theme, style by style, so that a change of looks is noticed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use super::screens::{busy, finished};
 use crate::app::rig::App;
 use crate::theme::{Depth, Theme};
 
-/// The same screens for all: a turn under way, one with a diff, a table and a failure, a question, and a list.
+/// The same screens for all: a running turn, one with a diff, a table and a failure, a question, and a list.
 fn screens(theme: &str, depth: Depth) -> String {
     let paint = |app: App, height| -> String {
         let screen = app.dressed(theme, depth).on(76, height);
@@ -26,7 +26,7 @@ fn screens(theme: &str, depth: Depth) -> String {
     screens.join("\n")
 }
 
-/// Each row with a letter for the style of each of its cells below it, and what the letters stand for at the end.
+/// Below each row a letter for the style of each of its cells; the letters are explained at the end.
 pub fn styled(buffer: &Buffer) -> String {
     let mut letters: BTreeMap<String, char> = BTreeMap::new();
     let mut text = String::new();

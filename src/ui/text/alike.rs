@@ -1,12 +1,13 @@
-//! Letters that pass for others: of another script inside a Latin word, in another form, or written from right to left.
+//! Letters that look like others: from another script inside a Latin word, in another form, or written from right to
+//! left.
 //!
-//! Small closed ranges, not a table of all that looks alike: what is found is shown by its number where somebody decides
-//! about a command or a path, and nothing more depends on it.
+//! Small closed ranges, not a full table of look-alikes: matches are only shown with their code points where a person
+//! decides about a command or a path.
 
 /// A letter that is not what it looks like, or not where it seems to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alike {
-    /// Where it stands in the text, in bytes.
+    /// Its byte offset in the text.
     pub at: usize,
     pub letter: char,
     pub kind: Kind,
@@ -14,20 +15,20 @@ pub struct Alike {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A letter of this script, in or in the place of a Latin word.
+    /// A letter of this script, inside or instead of a Latin word.
     Foreign(&'static str),
     /// A Latin letter or sign in another form.
     Form(&'static str),
     RightToLeft,
 }
 
-/// The letters of a line that should be looked at twice, in their order.
+/// The suspicious letters of a line, in order.
 pub fn alike(text: &str) -> Vec<Alike> {
     if text.is_ascii() {
         return Vec::new();
     }
     let is_foreign = |letter: char| matches!(kind(letter), Some(Kind::Foreign(_)));
-    // One letter alone is a word in some languages; it is one where other words of them stand beside it.
+    // In some languages a single letter is a word; it counts as one if other words of that script are nearby.
     let in_its_language = words(text).any(|(_, word)| {
         word.chars().any(is_foreign) && !is_mixed(word) && !word.chars().all(passes_for_latin)
     });
@@ -56,7 +57,7 @@ pub fn alike(text: &str) -> Vec<Alike> {
     found
 }
 
-/// What a person should know about the letters of these texts; `None` if they are what they look like.
+/// A warning about the letters of these texts; `None` if there is nothing to warn about.
 pub fn note<'t>(texts: impl Iterator<Item = &'t str>) -> Option<String> {
     let (mut others, mut turned): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for Alike { letter, kind, .. } in texts.flat_map(str::lines).flat_map(alike) {
@@ -88,7 +89,7 @@ pub fn note<'t>(texts: impl Iterator<Item = &'t str>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// More letters than this are counted.
+/// More letters than this are only counted.
 const MOST_NAMED: usize = 8;
 
 fn kind(letter: char) -> Option<Kind> {
@@ -111,7 +112,7 @@ fn kind(letter: char) -> Option<Kind> {
     })
 }
 
-/// Cyrillic and Greek letters that most fonts draw as Latin ones.
+/// Cyrillic and Greek letters that most fonts draw like Latin ones.
 fn passes_for_latin(letter: char) -> bool {
     const ALIKE: &str = "\u{430}\u{441}\u{435}\u{43e}\u{440}\u{445}\u{443}\u{456}\u{458}\u{455}\u{501}\u{4bb}\u{51b}\u{51d}\
         \u{410}\u{412}\u{421}\u{415}\u{41d}\u{406}\u{408}\u{41a}\u{41c}\u{41e}\u{420}\u{405}\u{422}\u{425}\u{423}\
@@ -150,7 +151,7 @@ mod tests {
         for (text, letters) in [
             ("curl https://p\u{430}ypal.com", "\u{430}"),
             ("\u{441}at notes", "\u{441}"),
-            // All of it poses.
+            // Every letter of it is a look-alike.
             (
                 "\u{441}\u{430}t \u{441}\u{440} x",
                 "\u{441}\u{430}\u{441}\u{440}",

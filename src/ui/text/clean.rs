@@ -1,7 +1,7 @@
-//! Makes text from outside harmless: what a terminal would obey, or an eye would miss, becomes visible.
+//! Makes text from outside harmless: control sequences and invisible characters become visible.
 //!
-//! After [`clean`] a text has no control character but `\n`, no bidi or zero-width character outside the sequences that
-//! need them (emoji, joined scripts), and no letter buried under marks. Cleaning twice changes nothing more.
+//! After [`clean`] a text has no control character except `\n`, no bidi or zero-width character outside the sequences
+//! that need them (emoji, joined scripts), and no letter with too many marks. Cleaning twice changes nothing.
 
 use std::borrow::Cow;
 
@@ -14,10 +14,10 @@ use crate::theme::{Role, Theme};
 use super::alike::{Alike, alike};
 use super::width::{graphemes, width};
 
-/// Tab stops are this far apart where nothing else is known.
+/// The default distance of tab stops.
 pub const TAB: usize = 4;
 
-/// Marks on one letter beyond this many are counted instead of painted.
+/// Further marks on one letter are counted instead of painted.
 const MOST_MARKS: usize = 8;
 
 /// Text of several lines: `\r\n` and `\n` stay line breaks, tabs become spaces up to the next stop.
@@ -28,7 +28,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cleaner::new(TAB).clean(text)
 }
 
-/// One line with tab stops every `tab` columns; a line break inside it is shown, too.
+/// One line with tab stops every `tab` columns; a line break inside it is made visible, too.
 pub fn clean_line(line: &str, tab: usize) -> Cow<'_, str> {
     if is_clean(line) && !line.contains('\n') {
         return Cow::Borrowed(line);
@@ -37,8 +37,8 @@ pub fn clean_line(line: &str, tab: usize) -> Cow<'_, str> {
     Cow::Owned(cleaned.replace('\n', &picture('\n')))
 }
 
-/// One line of a command that somebody is asked to allow: everything that is not what it looks like stands out, tabs,
-/// unusual spaces and letters that pass for others included.
+/// One line of a command that a person is asked to allow: everything that is not what it looks like is highlighted,
+/// including tabs, unusual spaces and look-alike letters.
 pub fn reveal(line: &str, theme: &Theme) -> Line<'static> {
     let mut spans = Vec::new();
     let mut shown = 0;
@@ -51,7 +51,8 @@ pub fn reveal(line: &str, theme: &Theme) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The same for what somebody types, whose letters are known: each cluster looks the same whatever stands beside it.
+/// The same for text that the person types, without look-alike letters: each cluster looks the same whatever is beside
+/// it.
 pub fn reveal_hidden(line: &str, theme: &Theme) -> Line<'static> {
     let mut spans = Vec::new();
     let (text, escaped) = (theme.style(Role::Text), theme.style(Role::Escaped));
@@ -66,7 +67,7 @@ pub fn reveal_hidden(line: &str, theme: &Theme) -> Line<'static> {
     Line::from(spans)
 }
 
-/// Cleans a line that comes in pieces (spans of one style), so that tabs still meet their stops.
+/// Cleans a line that arrives in pieces (spans of one style), so that tabs are still aligned.
 #[derive(Debug, Clone)]
 pub struct Cleaner {
     tab: usize,
@@ -117,12 +118,12 @@ impl Cleaner {
     }
 }
 
-/// How much counts as hidden.
+/// How strict to be about hidden characters.
 #[derive(Clone, Copy, PartialEq)]
 enum Eye {
-    /// For reading: odd spaces and joiners between letters are part of the text.
+    /// For reading: unusual spaces and joiners between letters are part of the text.
     Easy,
-    /// For deciding: they are not.
+    /// For deciding: they are suspicious.
     Wary,
 }
 
@@ -140,7 +141,7 @@ fn is_clean(text: &str) -> bool {
             .all(|character| character == '\n' || !is_suspect(character))
 }
 
-/// Whether a look at the cluster around it is needed. Zero-width characters may have no base, or be too many.
+/// Whether the cluster around it has to be checked. Zero-width characters may have no base, or be too many.
 fn is_suspect(character: char) -> bool {
     !matches!(character, ' '..='~')
         && (is_hidden(character) || UnicodeWidthChar::width(character) == Some(0))
@@ -201,7 +202,7 @@ fn shown(cluster: &str, after: &str, eye: Eye) -> Option<String> {
     altered.then_some(form)
 }
 
-/// Whether a hidden character inside a cluster does visible work there.
+/// Whether a hidden character inside a cluster has a visible effect there.
 fn is_meant(cluster: &[char], index: usize, after: &str, eye: Eye) -> bool {
     let next = cluster
         .get(index + 1)

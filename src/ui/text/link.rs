@@ -1,7 +1,7 @@
 //! Links in what the model and the person write.
 //!
-//! A terminal opens a link when it is clicked, so the person has to see where it leads: a link is made only of an address
-//! that is on the screen. What it leads to can hold nothing that a terminal would obey, and no second address.
+//! A terminal opens a link on a click, so the person has to see its target: only a URL that is on the screen becomes a
+//! link. A target contains no control characters and no second URL.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use super::row::Row;
 use super::width::width;
 use crate::theme::LinkId;
 
-/// Terminals that know links take no longer ones.
+/// Terminals accept no longer ones.
 const LONGEST: usize = 2_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link to an address of the web or of a mailbox; others lead to programs, or nowhere.
+    /// A link to a web or mail address; other schemes could start programs.
     pub fn to(address: &str) -> Option<Self> {
         let (scheme, rest) = address.split_once(':')?;
         let leads = match &*scheme.to_ascii_lowercase() {
@@ -46,15 +46,15 @@ impl Link {
     }
 }
 
-/// Whether an address goes on with a plain host. Letters of other scripts may look like those of another host, and a name
-/// before an `@` like the host itself.
+/// Whether a URL continues with a plain host. Letters of other scripts can imitate another host, and a user name before
+/// an `@` can imitate the host itself.
 fn names_a_host(rest: &str) -> bool {
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let plain = |letter: u8| letter.is_ascii_alphanumeric() || b"-._:[]".contains(&letter);
     !host.is_empty() && host.bytes().all(plain)
 }
 
-/// The address with everything that has no place in one as `%xx`.
+/// The URL with everything that is not allowed in one as `%xx`.
 fn escaped(address: &str) -> String {
     let mut target = String::with_capacity(address.len());
     for byte in address.bytes() {
@@ -71,7 +71,7 @@ fn escaped(address: &str) -> String {
     target
 }
 
-/// Makes links of the addresses in a line that are no part of one yet, but for those that `is_open` may still grow.
+/// Turns the URLs in a line into links, except those that are one already and those that `is_open` says may still grow.
 pub fn link_addresses(
     line: Line<'static>,
     look: Style,
@@ -110,7 +110,7 @@ pub fn link_addresses(
 
 const MARK: &[u8] = b"://";
 
-/// Where addresses of the web stand in a text, without the punctuation that follows them.
+/// Where web addresses are in a text, without the punctuation after them.
 fn addresses(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     for mark in memmem::find_iter(text.as_bytes(), MARK) {
@@ -143,7 +143,7 @@ fn belongs(letter: char) -> bool {
     }
 }
 
-/// Without what may be around an address rather than in it.
+/// Without punctuation that surrounds a URL.
 pub fn without_punctuation(address: &str) -> &str {
     let mut address = address;
     loop {
@@ -161,7 +161,7 @@ pub fn without_punctuation(address: &str) -> &str {
     }
 }
 
-/// Tells each row which of the links are in it.
+/// Adds to each row the links that are in it.
 pub fn attach(rows: &mut [Row], links: &[Link]) {
     if links.is_empty() {
         return;
@@ -178,7 +178,7 @@ pub fn attach(rows: &mut [Row], links: &[Link]) {
     }
 }
 
-/// Where the links lead that are on the screen.
+/// The targets of the links on the screen.
 #[derive(Debug, Default)]
 pub struct Targets(HashMap<LinkId, Option<Arc<str>>>);
 
@@ -190,7 +190,7 @@ impl Targets {
     pub fn add(&mut self, link: &Link) {
         let known = self.0.entry(link.id);
         let target = known.or_insert_with(|| Some(link.target.clone()));
-        // Two targets that share a number: neither is a link, rather than one the wrong one.
+        // If two targets share an id, neither becomes a link: one of them would be wrong.
         if target.as_ref().is_some_and(|target| *target != link.target) {
             *target = None;
         }

@@ -1,8 +1,8 @@
-//! Text as cells: made harmless, measured, wrapped and cut.
+//! Text as cells: cleaned, measured, wrapped and cut.
 //!
-//! Everything that the model, a tool or a file wrote goes through [`clean()`] before it becomes a [`Row`]. Widths are those
-//! of `Buffer::set_line`, so what is measured here is what gets painted. Pure functions; which style a text has is the
-//! caller's business.
+//! Everything that the model, a tool or a file wrote goes through [`clean()`] before it becomes a [`Row`]. Widths are
+//! those of `Buffer::set_line`, so what is measured here is what gets painted. Pure functions; the caller chooses
+//! styles.
 
 mod alike;
 mod clean;

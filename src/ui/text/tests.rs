@@ -1,4 +1,4 @@
-//! Text made harmless, measured, wrapped and cut.
+//! Cleaning, measuring, wrapping and cutting text.
 
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use ratatui::buffer::{Buffer, CellWidth};
@@ -30,7 +30,7 @@ fn wrapped(source: &str, width: u16) -> Vec<String> {
         .collect()
 }
 
-/// What a copy of all rows gives.
+/// What copying all rows gives.
 fn copied(rows: &[Row]) -> String {
     let mut copy = String::new();
     for (index, row) in rows.iter().enumerate() {
@@ -55,7 +55,7 @@ fn copied(rows: &[Row]) -> String {
     copy
 }
 
-/// Text as an attacker, or a Friday afternoon, would write it.
+/// Hostile or accidental nonsense.
 fn wild_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-z]{1,9}",

@@ -1,4 +1,4 @@
-//! Cuts a text to a width and says so with an ellipsis.
+//! Cuts a text to a width and marks the cut with an ellipsis.
 
 use super::width::{graphemes, width};
 
@@ -16,7 +16,7 @@ pub fn truncate(text: &str, room: usize) -> String {
     format!("{}{ELLIPSIS}", &text[..head.bytes])
 }
 
-/// `text`, or its beginning and its end: of a path both tell more than the middle. The end gets the larger half.
+/// `text`, or its beginning and its end, because the middle of a path says least. The end gets the larger half.
 pub fn truncate_middle(text: &str, room: usize) -> String {
     if width(text) <= room {
         return text.to_owned();

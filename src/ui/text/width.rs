@@ -1,9 +1,9 @@
-//! How many cells a text takes, by grapheme cluster.
+//! The width of a text in cells, by grapheme cluster.
 
 use ratatui::buffer::CellWidth;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The cells that `Buffer::set_stringn` would fill with `text`, given room.
+/// The number of cells that `Buffer::set_stringn` would fill with `text`.
 pub fn width(text: &str) -> usize {
     if is_printable_ascii(text) {
         return text.len();
@@ -13,8 +13,8 @@ pub fn width(text: &str) -> usize {
 
 /// The grapheme clusters of `text`, each with its width in cells.
 ///
-/// Most characters are clusters of their own wherever another such character follows: only text beyond them reaches
-/// the Unicode tables.
+/// Most characters are clusters of their own if another such character follows; only other text needs the Unicode
+/// tables.
 pub fn graphemes(text: &str) -> impl Iterator<Item = (&str, u16)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -36,8 +36,8 @@ pub fn graphemes(text: &str) -> impl Iterator<Item = (&str, u16)> {
     })
 }
 
-/// The width of a character that never joins another of its kind: the letters and signs of Latin, Greek, Cyrillic and
-/// the East Asian scripts.
+/// The width of a character that never joins another of its kind: letters and signs of Latin, Greek, Cyrillic and East
+/// Asian scripts.
 fn plain_width(character: char) -> Option<u16> {
     match character {
         ' '..='~'
@@ -57,7 +57,7 @@ fn plain_width(character: char) -> Option<u16> {
     }
 }
 
-/// Control characters are not painted at all, which makes them as wide as nothing.
+/// Control characters are not painted, so their width is 0.
 fn cluster_width(cluster: &str) -> u16 {
     if cluster.contains(char::is_control) {
         0

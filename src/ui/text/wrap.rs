@@ -1,21 +1,21 @@
-//! Lays one styled line out over as many rows as it needs.
+//! Lays out one styled line in as many rows as it needs.
 //!
-//! Breaks are found first, as positions, and the spans are cut afterwards: a line that fits is moved, not copied. No row
-//! is wider than asked for, except where a single cluster is.
+//! Breaks are found first, as positions, and the spans are cut afterwards: a line that fits is moved, not copied. No
+//! row is wider than requested, unless a single cluster is.
 
 use ratatui::text::{Line, Span};
 
 use super::row::Row;
 use super::width::{graphemes, width};
 
-/// What stands left of the text.
+/// What is to the left of the text.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Indent {
     /// On the first row.
     pub first: Vec<Span<'static>>,
     /// How much of that is decoration; a list's mark is not, and is copied with its text.
     pub gutter: u16,
-    /// On the rows that continue it; all of it decoration.
+    /// On the rows that continue it; all of it is decoration.
     pub rest: Vec<Span<'static>>,
 }
 
@@ -30,19 +30,19 @@ impl Indent {
     }
 }
 
-/// Breaks between words, inside a word only where it fills a row of its own, and between any two wide characters but
+/// Breaks between words, inside a word only if it doesn't fit in a row, and between any two wide characters except
 /// before closing and after opening marks. Spaces at a break are dropped and counted in [`Row::glue`].
 pub fn wrap(line: Line<'static>, width: u16, indent: &Indent) -> Vec<Row> {
     lay_out(line, width, indent, Spaces::Dropped)
 }
 
-/// Breaks between words, too, but keeps every space, before the break: for code and the output of programs. So a row that
-/// is full to its last cell was cut inside a word. A word that is longer than a row fills up the one it begins on.
+/// Breaks between words, too, but keeps every space before the break: for code and program output. So a row that is
+/// full to its last cell was cut inside a word. A word that is longer than a row fills the one it begins on.
 pub fn chop(line: Line<'static>, width: u16, indent: &Indent) -> Vec<Row> {
     lay_out(line, width, indent, Spaces::Kept)
 }
 
-/// Stands left of a row that continues a line of code.
+/// At the left of a row that continues a line of code.
 pub const CONTINUED: &str = "↪ ";
 
 #[derive(Clone, Copy, PartialEq)]
@@ -69,7 +69,7 @@ struct Cut {
 fn lay_out(mut line: Line<'static>, width: u16, indent: &Indent, spaces: Spaces) -> Vec<Row> {
     let first = Side::new(&indent.first, indent.gutter, width);
     let bytes: usize = line.spans.iter().map(|span| span.content.len()).sum();
-    // No cluster is wider than its bytes are many.
+    // The width of a cluster is never larger than its number of bytes.
     if bytes <= first.room {
         line.spans.splice(0..0, first.spans.iter().cloned());
         let gutter = first.gutter;
@@ -97,7 +97,7 @@ fn lay_out(mut line: Line<'static>, width: u16, indent: &Indent, spaces: Spaces)
     rows
 }
 
-/// The left side of a row, left out where no wide character would fit beside it.
+/// The left side of a row, omitted if no wide character would fit beside it.
 struct Side<'indent> {
     spans: &'indent [Span<'static>],
     gutter: u16,
@@ -152,7 +152,7 @@ fn take(text: &mut [Span<'static>], cut: &Cut, out: &mut Vec<Span<'static>>) {
     }
 }
 
-/// Where the row in hand could end.
+/// Where the current row could end.
 struct Chance {
     /// The end of its text, before spaces.
     end: Place,
@@ -166,15 +166,15 @@ struct Chance {
 struct Breaker<'text> {
     policy: Spaces,
     text: &'text [Span<'static>],
-    /// The room of the row in hand, and of all after it.
+    /// The room of the current row, and of all after it.
     room: usize,
     rest: usize,
     cuts: Vec<Cut>,
-    /// The row in hand: its start, the spaces dropped before it, its cells so far.
+    /// The current row: its start, the spaces dropped before it, its cells so far.
     start: Place,
     glue: u16,
     column: usize,
-    /// The run of spaces at its end, and the last place at which it could be broken.
+    /// The run of spaces at its end, and the last place where it could be broken.
     spaces: Option<(Place, u16)>,
     chance: Option<Chance>,
     blank: bool,
@@ -205,7 +205,7 @@ impl<'text> Breaker<'text> {
             for (cluster, cells) in graphemes(content) {
                 let here = Place { span, byte };
                 byte += cluster.len();
-                // Spaces in front are the line's own indentation; behind a word they may hang over the edge.
+                // Leading spaces are the line's indentation; spaces after a word may extend beyond the edge.
                 if cluster == " " && self.policy == Spaces::Dropped && !self.blank {
                     self.space(here);
                 } else {
@@ -249,7 +249,7 @@ impl<'text> Breaker<'text> {
                 glue: 0,
             });
         }
-        // A space goes with the word before it; more of them may begin a row.
+        // A space belongs to the word before it; further ones may begin a row.
         if is_space && follows_space {
             self.chance = None;
         }
@@ -267,7 +267,7 @@ impl<'text> Breaker<'text> {
         self.column += cells;
     }
 
-    /// Whether the word that began at a chance is too long for any row, and is as well cut here.
+    /// Whether the word that began at a chance is too long for any row, and can be cut here.
     fn is_endless(&self, chance: &Chance, here: Place) -> bool {
         if self.policy == Spaces::Dropped {
             return false;
@@ -305,7 +305,7 @@ impl<'text> Breaker<'text> {
     }
 }
 
-/// Whether a row may end between these two although no space is there: the scripts with wide characters have none.
+/// Whether a row may end between these two without a space: scripts with wide characters have none.
 fn may_part(before: (&str, u16), after: (&str, u16)) -> bool {
     (before.1 > 1 || after.1 > 1)
         && !after.0.starts_with(is_closing)

@@ -71,7 +71,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 0..60)
 }
 
-/// Carries out random steps; also what the view is tested with.
+/// Performs random steps; the view's tests use it, too.
 pub fn random_composer() -> impl Strategy<Value = Composer> {
     steps().prop_map(|steps| {
         let mut rig = Rig::new();

@@ -1,16 +1,16 @@
-//! When keys begin to answer: not before the request was there long enough to be meant.
+//! When keys begin to answer: only after the request has been visible for a moment.
 
 use std::time::{Duration, Instant};
 
-/// Keys within this time of a request's appearance were meant for something else.
+/// Keys pressed this soon after a request appeared were meant for something else.
 pub const ARM_DELAY: Duration = Duration::from_millis(300);
 
-/// However long somebody types on, the way out is open after this time.
+/// After this time a key can always cancel, even if the person keeps typing.
 const WAY_OUT: Duration = Duration::from_secs(2);
 
-/// Each key that comes too early starts the delay again: who types on is not answering, and a key that is held down and
-/// repeats is not a second answer. So there is no bound after which a yes counts in the middle of typing; only the way out
-/// has one.
+/// Each key that comes too early restarts the delay, because a person who keeps typing is not answering, and a key that
+/// is held down is not a second answer. So typing can never allow a call, however long it lasts; it can only cancel,
+/// after `WAY_OUT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arming {
     armed_at: Instant,
@@ -34,7 +34,7 @@ impl Arming {
         self.is_armed(now) || now >= self.way_out_at
     }
 
-    /// A key is pressed; says whether it counts.
+    /// A key was pressed; returns whether it may act.
     pub fn press(&mut self, now: Instant) -> bool {
         let counts = self.is_armed(now);
         if !counts {

@@ -1,9 +1,9 @@
 //! The question whether a call may run, and every way to answer it.
 //!
-//! Which request is asked about, and which one comes next, is `question`'s. Three things keep an answer honest: a request
-//! takes no key until it is [armed](ARM_DELAY), nothing can be allowed before the [end](Reading) of what it shows was in view,
-//! and what is drawn is the request itself, so that what was read is what runs. How it looks is `ui::dialogs::permission`'s;
-//! carrying the answer out is the engine's.
+//! `question` decides which request is shown and which is next. Three things make sure that the person means the
+//! answer: a request ignores keys until it is [armed](ARM_DELAY); it can't be allowed before the [end](Reading) of its
+//! content was visible; and the request itself is drawn, so the person reads exactly what will run.
+//! `ui::dialogs::permission` draws it; the executor acts on the answer.
 
 mod arming;
 mod picking;
@@ -33,35 +33,35 @@ pub struct PermissionDialog {
     progress: Progress,
 }
 
-/// What the keys are about.
+/// What the keys apply to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stage {
     Asking,
-    /// The rule of an "always" is edited.
+    /// Editing the rule of an "always".
     Rule,
-    /// The reason of a denial is written.
+    /// Writing the reason of a denial.
     Reason,
-    /// Each change of a diff is decided by itself.
+    /// Deciding each change of a diff separately.
     Hunks,
 }
 
 /// What a key led to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    /// The request goes on waiting.
+    /// The request is still open.
     Stays,
     Answered(Answer),
     /// Denied, and the whole turn is to stop.
     AnsweredAndInterrupt,
 }
 
-/// What was done about the request so far. Going back from a stage loses nothing.
+/// What has been done about the request so far. Going back from a stage keeps all of it.
 #[derive(Debug)]
 struct Progress {
     since: Instant,
     arming: Arming,
     stage: Stage,
-    /// The answer that Enter would give, once the arrows have gone to one.
+    /// The answer that Enter gives, once an arrow key has selected one.
     chosen: Option<Action>,
     reading: Reading,
     /// What would change, file by file.
@@ -97,8 +97,8 @@ impl Progress {
         }
     }
 
-    /// Back at the question, a key that is still held down must not answer it. Into a stage one comes by a key that
-    /// means nothing there, so what follows counts at once.
+    /// When the person comes back to the question, a key that is still held down must not answer it. A stage is entered
+    /// by a key that means nothing in it, so the next keys act at once.
     fn go_to(&mut self, stage: Stage, now: Instant) {
         self.stage = stage;
         self.notice = None;
@@ -114,7 +114,7 @@ impl PermissionDialog {
         &self.request
     }
 
-    /// Since when the request is in front. With its call, this tells it from every other.
+    /// When the request came to the front. Together with its call this identifies it.
     pub fn since(&self) -> Instant {
         self.progress.since
     }
@@ -151,7 +151,7 @@ impl PermissionDialog {
         &self.progress.reason
     }
 
-    /// What of the current stage is in view.
+    /// What part of the current stage is visible.
     pub fn reading(&self) -> &Reading {
         match (self.progress.stage, &self.progress.picking) {
             (Stage::Hunks, Some(picking)) => picking.reading(),
@@ -161,7 +161,7 @@ impl PermissionDialog {
         }
     }
 
-    /// Why the last key did not do what it says.
+    /// Why the last key had no effect.
     pub fn notice(&self) -> Option<&str> {
         self.progress.notice.as_deref()
     }
@@ -172,7 +172,7 @@ impl PermissionDialog {
         self.progress.chosen.filter(|_| is_asking)
     }
 
-    /// Whether such a call can be answered so at all, now or later.
+    /// Whether this call can be answered with the action at all, now or later.
     pub fn can(&self, action: Action) -> bool {
         match action {
             Action::ChooseHunks => !self.progress.diffs.is_empty(),
@@ -216,13 +216,13 @@ impl PermissionDialog {
         }
     }
 
-    /// When time alone will change it.
+    /// When it changes by time alone.
     pub fn wake_at(&self, now: Instant) -> Option<Instant> {
         self.progress.arming.wake_at(now)
     }
 }
 
-/// What comes in.
+/// What changes it.
 impl PermissionDialog {
     pub fn new(request: PermissionRequest, now: Instant) -> Self {
         Self {
@@ -231,17 +231,17 @@ impl PermissionDialog {
         }
     }
 
-    /// It was covered by another dialog: keys that were meant for that one must not answer it.
+    /// A dialog that covered it was closed: keys meant for that one must not answer this one.
     pub fn uncover(&mut self, now: Instant) {
         self.progress.arming = Arming::new(now);
     }
 
-    /// Something else than an answer was pressed; says whether it counts.
+    /// A key that is no answer was pressed; returns whether it may act.
     pub fn press(&mut self, now: Instant) -> bool {
         self.progress.arming.press(now)
     }
 
-    /// A key that the map does not bind here: it is typed into the field, or goes nowhere.
+    /// A key that is not bound here is typed into the text field, if there is one.
     pub fn key(&mut self, key: KeyEvent, now: Instant) {
         match self.progress.stage {
             Stage::Asking => self.progress.arming.press(now),
@@ -267,7 +267,7 @@ impl PermissionDialog {
         self.progress.reading_mut().scroll(rows);
     }
 
-    /// Takes over what the layout of the current stage found out.
+    /// Records what the layout reports about the current stage.
     pub fn settle(&mut self, rest: DialogRest) {
         match (self.progress.stage, &mut self.progress.picking) {
             (Stage::Hunks, Some(picking)) => picking.settle(rest),
@@ -277,11 +277,11 @@ impl PermissionDialog {
         }
     }
 
-    /// Carries an action out; `None` if it is not one of this dialog.
+    /// Performs an action; `None` if it is not one of this dialog's.
     pub fn perform(&mut self, action: Action, now: Instant) -> Option<Verdict> {
         self.progress.notice = None;
         if self.moves(action) {
-            // Letters scroll, too, and who types on is not answering.
+            // Letters can scroll as well, and a person who keeps typing is not answering.
             if self.progress.stage == Stage::Asking {
                 self.progress.arming.press(now);
             }
@@ -308,7 +308,7 @@ impl PermissionDialog {
     }
 }
 
-/// Ctrl+U empties the line up to the caret, as in the input.
+/// Ctrl+U deletes the line up to the caret, as in the input.
 fn edit(field: &mut TextArea<'static>, key: KeyEvent) -> bool {
     if key.code == KeyCode::Char('u') && key.modifiers == KeyModifiers::CONTROL {
         return field.delete_line_by_head();

@@ -1,4 +1,4 @@
-//! The changes of some files, decided one by one as in `git add -p`.
+//! Decides the changes of files one by one, like `git add -p`.
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use super::reading::Reading;
 use crate::app::diff::{CONTEXT, Choice, Choices, Chosen, Diff};
 use crate::protocol::{Answer, LeftOut, PartOfFile};
 
-/// One hunk is in view at a time. A hunk can be taken once its end was in view.
+/// Shows one hunk at a time. A hunk can be accepted once its end was visible.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picking {
     choices: Choices,
     at: usize,
-    /// Which hunks have been read, as many as there are.
+    /// Which hunks have been read; one entry per hunk.
     read: Vec<bool>,
     pub(super) reading: Reading,
-    /// The person was told what applying now leaves out.
+    /// The person knows which hunks applying now would skip.
     is_warned: bool,
 }
 
-/// A word to the person about the last key.
+/// A message to the person about the last key.
 type Said = Option<String>;
 
 impl Picking {
-    /// `None` where there is nothing to choose from.
+    /// `None` if there is nothing to choose from.
     pub fn new(files: Vec<Arc<Diff>>) -> Option<Self> {
         let choices = Choices::new(files, CONTEXT);
         let count = choices.hunks().len();
@@ -40,12 +40,12 @@ impl Picking {
         &self.choices
     }
 
-    /// The number of the hunk in view, counted through all files.
+    /// The index of the visible hunk, counted across all files.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// The hunk in view.
+    /// The visible hunk.
     pub fn current(&self) -> &Chosen {
         &self.choices.hunks()[self.at]
     }
@@ -54,7 +54,7 @@ impl Picking {
         &self.reading
     }
 
-    /// Whether the hunk in view can be taken.
+    /// Whether the visible hunk can be accepted.
     pub fn can_take(&self) -> bool {
         self.obstacle().is_none()
     }
@@ -64,7 +64,7 @@ impl Picking {
         self.read[self.at] |= self.reading.has_reached_end();
     }
 
-    /// All of it was in view, elsewhere.
+    /// All of it was visible in another view.
     pub(super) fn note_all_read(&mut self) {
         self.read.fill(true);
     }
@@ -85,7 +85,7 @@ impl Picking {
         self.decide(Choice::No)
     }
 
-    /// Takes this hunk and those after it that are undecided, up to one that has not been read.
+    /// Accepts this hunk and the undecided ones after it, up to the first that has not been read.
     pub(super) fn take_rest(&mut self) -> Said {
         if let Some(obstacle) = self.obstacle() {
             return Some(obstacle.into());
@@ -121,7 +121,7 @@ impl Picking {
         format!("split into {parts}")
     }
 
-    /// The answer that the choices make. What is undecided is left out, which has to be confirmed.
+    /// The answer that the choices amount to. Undecided hunks are skipped, which has to be confirmed.
     pub(super) fn apply(&mut self) -> Result<Answer, String> {
         let undecided = self.undecided();
         if undecided > 0 && !self.is_warned {
@@ -169,7 +169,7 @@ impl Picking {
         self.go_on()
     }
 
-    /// To the next hunk that is undecided.
+    /// Moves to the next undecided hunk.
     fn go_on(&mut self) -> Said {
         match self.choices.next_undecided(self.at) {
             Some(index) => {

@@ -1,10 +1,10 @@
-//! How much of a text has been in view, which decides whether it can be allowed.
+//! How much of a text was visible, which decides whether it can be allowed.
 
 use super::super::DialogRest;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reading {
-    /// The first row in view.
+    /// The first visible row.
     pub offset: usize,
     furthest: usize,
     visible: usize,
@@ -17,7 +17,7 @@ impl Reading {
         self.offset = self.offset.saturating_add_signed(rows).min(self.furthest);
     }
 
-    /// Half pages down, or up if negative. One row of a page stays in view.
+    /// Scrolls by half pages, up if negative. One row of a page stays visible.
     pub fn turn(&mut self, halves: i64) {
         let page = i64::try_from(self.visible.saturating_sub(1)).unwrap_or(0);
         let rows = page * halves / 2;
@@ -32,7 +32,7 @@ impl Reading {
         self.offset = self.furthest;
     }
 
-    /// Takes over what the layout found out: only what it has shown counts as read.
+    /// Records what the layout reports: only what it has shown counts as read.
     pub fn settle(&mut self, rest: DialogRest) {
         self.furthest = rest.furthest;
         self.visible = rest.visible;
@@ -40,7 +40,7 @@ impl Reading {
         self.reached_end |= self.visible > 0 && self.offset >= self.furthest;
     }
 
-    /// Whether anything can be read now.
+    /// Whether any of it is visible now.
     pub fn is_visible(&self) -> bool {
         self.visible > 0
     }
@@ -49,7 +49,7 @@ impl Reading {
         self.reached_end
     }
 
-    /// Rows further down.
+    /// How many rows are below.
     pub fn below(&self) -> usize {
         self.furthest - self.offset
     }

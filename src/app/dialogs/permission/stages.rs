@@ -1,4 +1,4 @@
-//! What each action does in each stage. An action that a stage does not know belongs to somebody else.
+//! What each action does in each stage. Actions that a stage does not handle are left to the caller.
 
 use std::time::Instant;
 
@@ -67,7 +67,7 @@ impl PermissionDialog {
         })
     }
 
-    /// From the exact rule to the wider one; from anything else back to the exact one.
+    /// Switches from the exact rule to the wider one, and from anything else to the exact one.
     fn widen(&mut self) -> Verdict {
         let offer = self.request.rule.as_ref();
         let Some((rule, wider)) =
@@ -142,7 +142,7 @@ impl PermissionDialog {
     }
 }
 
-/// The answers that the arrows go through.
+/// The answers that the arrow keys go through.
 const ANSWERS: [Action; 6] = [
     Action::AllowOnce,
     Action::AllowForSession,
@@ -153,8 +153,8 @@ const ANSWERS: [Action; 6] = [
 ];
 
 impl PermissionDialog {
-    /// To the answer at the right, or at the left if negative. The first arrow only shows that there is something to choose:
-    /// nothing is chosen before, so that Enter alone answers nothing.
+    /// Selects the answer to the right, or to the left if negative. Nothing is selected before the first arrow key, so
+    /// that Enter alone answers nothing.
     pub(super) fn choose_next(&mut self, by: isize, now: Instant) -> Verdict {
         if !self.progress.arming.press(now) {
             return Verdict::Stays;
@@ -181,14 +181,14 @@ impl PermissionDialog {
         Verdict::Stays
     }
 
-    /// The rule that would cover such calls, if one may, and all that it covers has been shown.
+    /// The rule that would allow such calls, if one may exist and everything that it covers was shown.
     fn coverable(&self) -> Result<RuleOffer, String> {
         let offer = self.request.rule.clone();
         let offer = offer.ok_or("can't be allowed permanently; asks every time")?;
         self.obstacle().map_or(Ok(offer), Err)
     }
 
-    /// Whether a key pressed now may allow the call; says why, if it may not.
+    /// Whether a key pressed now may allow the call. If not, the notice says why.
     pub fn lets_allow(&mut self, now: Instant) -> bool {
         if !self.progress.arming.press(now) {
             return false;
@@ -208,7 +208,7 @@ impl PermissionDialog {
         Verdict::Stays
     }
 
-    /// The way out, from every stage.
+    /// Cancels, from every stage.
     pub(super) fn leave(&mut self, now: Instant) -> Verdict {
         if !self.progress.arming.lets_out(now) {
             self.progress.arming.press(now);
@@ -218,7 +218,7 @@ impl PermissionDialog {
     }
 }
 
-/// Whether the action ends the question, or leads to a stage that can.
+/// Whether the action answers the question, or leads to a stage that can.
 fn is_answer(action: Action) -> bool {
     matches!(
         action,

@@ -1,4 +1,4 @@
-//! What a list has to choose from.
+//! The items of a list.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ pub struct Item {
     pub about: String,
     /// At the right edge: a key, a time, a size.
     pub hint: String,
-    /// The heading that it stands under. Items under one heading follow each other.
+    /// The heading above it. Items with the same heading follow each other.
     pub group: Arc<str>,
     pub mark: Option<Mark>,
-    /// What is shown beside the list while it is chosen. It is searched, too.
+    /// What is shown beside the list while it is selected. The filter searches it, too.
     pub preview: Arc<[Line]>,
-    /// What its words are compared with besides, without being shown.
+    /// More text that the filter searches, not shown.
     pub keywords: String,
     pub choice: Choice,
 }
@@ -32,7 +32,7 @@ pub enum Mark {
     Running,
     Done,
     Failed,
-    /// It could be there and is not.
+    /// It is available but not active.
     Off,
 }
 
@@ -40,18 +40,18 @@ pub enum Mark {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Choice {
     Do(Action),
-    /// A command with a slash, by its name.
+    /// A slash command, by its name.
     Slash(Arc<str>),
     Theme(Box<Theme>),
     Model(String),
     Session(String),
-    /// Begin a draft with this.
+    /// Begin a draft with this text.
     Write(&'static str),
-    /// Ask whether a permission rule goes.
+    /// Ask whether to remove a permission rule.
     Rule(KnownRule),
-    /// Look at a call.
+    /// Show a call.
     Call(CallKey),
-    /// Only to be read.
+    /// Nothing; the item is only to be read.
     Nothing,
 }
 

@@ -1,4 +1,4 @@
-//! Which lists there are, and what can be done in each.
+//! The kinds of lists, and what can be done in each.
 
 use super::item::{Choice, Item};
 use crate::keymap::Action;
@@ -18,7 +18,7 @@ pub enum Kind {
     Tasks,
 }
 
-/// What of an item's text is in view first.
+/// Which part of an item's preview is visible first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preview {
     None,
@@ -84,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// What is offered for a word that no item has.
+    /// What the list offers for a filter that no item matches.
     pub(super) fn typed(self, text: &str) -> Option<Item> {
         match self {
             Kind::Models => {

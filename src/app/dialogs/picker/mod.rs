@@ -1,7 +1,6 @@
-//! A list to choose from: narrowed by typing, in groups, with a text beside it.
+//! A list to choose from, with a filter, groups and a preview.
 //!
-//! Here is what is chosen and in view; how that looks is `ui::dialogs::picker`'s matter, what choosing does is
-//! `app::choose`'s.
+//! Holds the selection and the scroll position; `ui::dialogs::picker` draws it, and `app::pickers` acts on a choice.
 
 mod item;
 mod kind;
@@ -25,40 +24,40 @@ pub struct Picker {
     items: Vec<Item>,
     filter: Filter,
     shown: Vec<Shown>,
-    /// The lines of the list: what is shown, under its headings.
+    /// The rows of the list: items and headings.
     rows: Vec<Row>,
-    /// The chosen one, counted among those shown.
+    /// The index of the selected item among those shown.
     chosen: usize,
-    /// The first row in view, and how many there are.
+    /// The first visible row, and how many rows are visible.
     top: usize,
     visible: usize,
-    /// More is being looked for.
+    /// More items are being loaded.
     pub is_loading: bool,
-    /// An action that happens when its key is pressed again.
+    /// An action that needs its key pressed twice.
     asked: Option<(Action, &'static str)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Shown {
     what: What,
-    /// The letters of its label that fit the filter.
+    /// The letters of its label that match the filter.
     matched: Vec<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum What {
-    /// An item, by its number.
+    /// An item, by its index.
     Listed(usize),
-    /// What is made of the filter itself.
+    /// An item made from the filter itself.
     Typed(Box<Item>),
 }
 
-/// A line of the list.
+/// A row of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Row {
-    /// The heading over the item that is shown next, by that one's number.
+    /// The heading above an item, by that item's index among those shown.
     Heading(usize),
-    /// An item, by its number among those shown.
+    /// An item, by its index among those shown.
     Item(usize),
 }
 
@@ -80,7 +79,7 @@ impl Picker {
         picker
     }
 
-    /// One whose items come later.
+    /// A list whose items come later.
     pub fn loading(kind: Kind) -> Self {
         Self {
             is_loading: true,
@@ -88,7 +87,7 @@ impl Picker {
         }
     }
 
-    /// Begins at the item that is marked as the one in use.
+    /// Begins at the item marked as current.
     #[must_use]
     pub fn starting_at_current(mut self) -> Self {
         let current = |item: &Item| item.mark == Some(Mark::Current);
@@ -104,7 +103,7 @@ impl Picker {
         !self.filter.is_empty()
     }
 
-    /// How many there are, whatever the filter says.
+    /// How many items there are, with or without a filter.
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -130,7 +129,7 @@ impl Picker {
         self.shown.iter().map(|shown| self.item(shown))
     }
 
-    /// An item among those shown, and the letters of its label that fit the filter.
+    /// An item among those shown, and the letters of its label that match the filter.
     pub fn get(&self, number: usize) -> Option<(&Item, &[u32])> {
         let shown = self.shown.get(number)?;
         Some((self.item(shown), &shown.matched))
@@ -140,17 +139,17 @@ impl Picker {
         self.get(self.chosen).map(|(item, _)| item)
     }
 
-    /// The number of the chosen one among those shown.
+    /// The index of the selected item among those shown.
     pub fn chosen_number(&self) -> usize {
         self.chosen
     }
 
-    /// The rows in view.
+    /// The visible rows.
     pub fn window(&self) -> &[Row] {
         &self.rows[self.in_view()]
     }
 
-    /// How many items are above the rows in view, and how many below.
+    /// How many items are hidden above and below the visible rows.
     pub fn out_of_view(&self) -> (usize, usize) {
         let items = |rows: &[Row]| {
             let items = rows.iter().filter(|row| matches!(row, Row::Item(_)));
@@ -172,12 +171,12 @@ impl Picker {
         self.rows.len()
     }
 
-    /// What the last line says instead of the keys.
+    /// What the last line asks instead of listing keys.
     pub fn question(&self) -> Option<(Action, &'static str)> {
         self.asked
     }
 
-    /// Whether an action may happen now: the first time it is only asked about, in these words.
+    /// Whether to perform an action now. The first time this only asks for confirmation, with these words.
     pub fn confirm(&mut self, action: Action, words: &'static str) -> bool {
         if self.asked.take() == Some((action, words)) {
             return true;
@@ -186,7 +185,7 @@ impl Picker {
         false
     }
 
-    /// Another key was pressed than the one that was asked for.
+    /// A key other than the confirmation was pressed.
     pub fn forget_question(&mut self) {
         self.asked = None;
     }
@@ -198,7 +197,7 @@ impl Picker {
         self.show_chosen();
     }
 
-    /// As many as are in view, but for one; down, or up if negative.
+    /// Moves by one page less one row, up if negative.
     pub fn page(&mut self, direction: i64) {
         let rows = i64::try_from(self.visible.saturating_sub(1).max(1)).unwrap_or(1);
         self.choose_next(rows * direction);
@@ -212,7 +211,7 @@ impl Picker {
         self.choose_next(i64::MAX / 2);
     }
 
-    /// The item in a row of the view; says whether there is one.
+    /// Selects the item in a visible row; returns whether there is one.
     pub fn choose_row(&mut self, row: usize) -> bool {
         let found = self.window().get(row).copied();
         if let Some(Row::Item(number)) = found {
@@ -221,7 +220,7 @@ impl Picker {
         matches!(found, Some(Row::Item(_)))
     }
 
-    /// Moves the view, down or up; what is chosen stays in it.
+    /// Scrolls by rows, up if negative; the selected item stays visible.
     pub fn scroll(&mut self, rows: i64) {
         let rows = isize::try_from(rows).unwrap_or(0);
         self.top = self.top.saturating_add_signed(rows).min(self.furthest());
@@ -252,7 +251,7 @@ impl Picker {
         }
     }
 
-    /// Other items from now on; the chosen one stays it, if it is among them.
+    /// Replaces the items; the selected one stays selected if it is among them.
     pub fn replace(&mut self, items: Vec<Item>) {
         let before = self.chosen().map(|item| item.choice.clone());
         self.set(items, before.as_ref());
@@ -270,7 +269,7 @@ impl Picker {
         &self.items
     }
 
-    /// More is known of an item; the chosen one stays it.
+    /// Changes an item; the selected one stays selected.
     pub fn change(&mut self, choice: &Choice, change: impl FnOnce(&mut Item)) {
         let Some(item) = self.items.iter_mut().find(|item| item.choice == *choice) else {
             return;
@@ -288,7 +287,7 @@ impl Picker {
         self.replace(rest.cloned().collect());
     }
 
-    /// Takes over how many rows there is room for.
+    /// Records how many rows fit.
     pub fn settle(&mut self, rest: DialogRest) {
         self.visible = rest.visible;
         self.show_chosen();
@@ -336,7 +335,7 @@ impl Picker {
             .collect()
     }
 
-    /// The best comes first where something is filtered, wherever it belongs: then there are no headings.
+    /// With a filter the best match comes first in the whole list, so there are no headings.
     fn laid_out(&self) -> Vec<Row> {
         let mut rows = Vec::with_capacity(self.shown.len());
         let mut group = "";
@@ -354,7 +353,7 @@ impl Picker {
         self.rows.len().saturating_sub(self.visible)
     }
 
-    /// Scrolls as far as it takes to have the chosen one in view, and its heading, if it is the first below that.
+    /// Scrolls just far enough to show the selected item, and its heading if it is the first below it.
     fn show_chosen(&mut self) {
         let is_it = |row: &Row| *row == Row::Item(self.chosen);
         let Some(row) = self.rows.iter().position(is_it) else {
@@ -384,7 +383,7 @@ impl Shown {
     }
 }
 
-/// How many headings items have.
+/// How many headings the items need.
 fn headings<'a>(items: impl Iterator<Item = &'a Item>) -> usize {
     let mut group = "";
     let mut count = 0;

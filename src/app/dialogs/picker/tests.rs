@@ -45,7 +45,7 @@ fn letters_in_their_order_find_a_name_and_whole_words_find_the_rest() {
     assert_eq!(found("mdl"), ["/model"]);
     assert_eq!(found("TOKENS"), ["/cost"]);
     assert_eq!(found("theme change"), ["/theme"]);
-    // Its letters are in "show or switch", one after the other, but not as a word.
+    // "show or switch" has these letters in order, but not side by side.
     assert_eq!(found("shch"), [""; 0]);
 }
 

@@ -1,9 +1,11 @@
-//! What calls ask the person: one question after the other, in the order in which they came.
+//! The questions of calls, one after the other in the order of arrival.
 //!
-//! The first is on the screen. Whatever brings another one to the front (a reply, or a call that was stopped), that one takes
-//! no key until it is armed: it has not been seen yet. What keeps each answer honest is the part of its own kind.
+//! The first is on the screen. Whenever another one comes to the front (after a reply, or because a call was stopped),
+//! it ignores keys until it is armed, because the person has not seen it yet. Each kind of question has further checks
+//! of its own.
 
 mod choice;
+mod page;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +15,7 @@ use std::time::Instant;
 use crossterm::event::KeyEvent;
 
 pub use self::choice::ChoiceDialog;
+pub use self::page::Page;
 use super::DialogRest;
 use super::permission::{self, PermissionDialog, Stage};
 use crate::keymap::{Action, Context};
@@ -23,7 +26,7 @@ pub struct Questions {
     /// `None` once all are answered, which closes the dialog.
     front: Option<Asked>,
     behind: VecDeque<Question>,
-    /// How many of those that were asked together have their answers.
+    /// How many of the questions that arrived together have been answered.
     answered: usize,
 }
 
@@ -31,12 +34,12 @@ pub struct Questions {
 #[derive(Debug)]
 pub struct Asked {
     pub call: CallRef,
-    /// Who asks, where that is not the conversation that the person has.
+    /// Who asks, if it is not the main conversation.
     pub asker: Option<String>,
     pub front: Front,
 }
 
-/// By its kind, with all that was done about it so far.
+/// The question by its kind, with what has been done about it so far.
 #[derive(Debug)]
 pub enum Front {
     Permission(Box<PermissionDialog>),
@@ -46,10 +49,10 @@ pub enum Front {
 /// What a key led to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    /// The question goes on waiting.
+    /// The question is still open.
     Stays,
     Replied(CallRef, Reply),
-    /// The person changes this text of the question in their editor.
+    /// The person edits this text of the question in their editor.
     Edits(CallRef, String),
     /// Denied, and the whole turn is to stop.
     DeniedAndInterrupt(CallRef),
@@ -62,8 +65,8 @@ impl Asked {
             QuestionKind::Permission(request) => {
                 Front::Permission(Box::new(PermissionDialog::new(request, now)))
             }
-            QuestionKind::Choice(request) => {
-                Front::Choice(Box::new(ChoiceDialog::new(request, now)))
+            QuestionKind::Choice(requests) => {
+                Front::Choice(Box::new(ChoiceDialog::new(requests, now)))
             }
         };
         Self { call, asker, front }
@@ -80,13 +83,13 @@ impl Questions {
         self.front.is_none()
     }
 
-    /// The place of the current question among those that were asked together, and how many these are.
+    /// The number of the current question among those that arrived together, and how many these are.
     pub fn position(&self) -> (usize, usize) {
         let waiting = self.behind.len() + usize::from(self.front.is_some());
         (self.answered + 1, self.answered + waiting)
     }
 
-    /// The current question, if it is whether a call may run.
+    /// The current question, if it asks for a permission.
     pub fn permission(&self) -> Option<&PermissionDialog> {
         match &self.front.as_ref()?.front {
             Front::Permission(permission) => Some(permission),
@@ -109,7 +112,7 @@ impl Questions {
         }
     }
 
-    /// When time alone will change it.
+    /// When it changes by time alone.
     pub fn wake_at(&self, now: Instant) -> Option<Instant> {
         match &self.front.as_ref()?.front {
             Front::Permission(permission) => permission.wake_at(now),
@@ -118,7 +121,7 @@ impl Questions {
     }
 }
 
-/// What comes in.
+/// What changes it.
 impl Questions {
     pub fn new(question: Question, now: Instant) -> Self {
         Self {
@@ -128,7 +131,7 @@ impl Questions {
         }
     }
 
-    /// Asks this, too, after all that wait already.
+    /// Adds a question after those already waiting.
     pub fn push(&mut self, question: Question, now: Instant) {
         if self.front.is_some() {
             self.behind.push_back(question);
@@ -137,14 +140,14 @@ impl Questions {
         }
     }
 
-    /// Asks no more what this call asked; says whether it did. The call was stopped, or decided otherwise.
+    /// Withdraws the question of a call that was stopped or decided otherwise; returns whether it had one.
     pub fn withdraw(&mut self, call: CallRef, now: Instant) -> bool {
         let (_, before) = self.position();
         self.keep_only(|other| other != call, now);
         self.position().1 < before
     }
 
-    /// Asks nothing more but what these calls ask.
+    /// Withdraws all questions except those of these calls.
     pub fn keep_only(&mut self, kept: impl Fn(CallRef) -> bool, now: Instant) {
         self.behind.retain(|question| kept(question.call));
         if self.front.as_ref().is_some_and(|asked| !kept(asked.call)) {
@@ -152,13 +155,13 @@ impl Questions {
         }
     }
 
-    /// Takes the current question away.
+    /// Removes the current question.
     fn advance(&mut self, now: Instant) {
         let next = self.behind.pop_front();
         self.front = next.map(|question| Asked::new(question, now));
     }
 
-    /// It was covered by another dialog: keys that were meant for that one must not answer it.
+    /// A dialog that covered it was closed: keys meant for that one must not answer this one.
     pub fn uncover(&mut self, now: Instant) {
         match self.front.as_mut().map(|asked| &mut asked.front) {
             Some(Front::Permission(permission)) => permission.uncover(now),
@@ -167,7 +170,7 @@ impl Questions {
         }
     }
 
-    /// Something else than an answer was pressed; says whether it counts.
+    /// A key that is no answer was pressed; returns whether it may act.
     pub fn press(&mut self, now: Instant) -> bool {
         match self.front.as_mut().map(|asked| &mut asked.front) {
             Some(Front::Permission(permission)) => permission.press(now),
@@ -176,7 +179,7 @@ impl Questions {
         }
     }
 
-    /// The mouse is pressed at an option; says whether it counts.
+    /// A click on an option; returns whether it may act.
     pub fn press_option(&mut self, option: usize, now: Instant) -> bool {
         match self.front.as_mut().map(|asked| &mut asked.front) {
             Some(Front::Choice(choice)) => choice.press_option(option, now),
@@ -184,7 +187,15 @@ impl Questions {
         }
     }
 
-    /// A key that the map does not bind here.
+    /// A click on the tab of a question.
+    pub fn press_tab(&mut self, tab: usize, now: Instant) {
+        match self.front.as_mut().map(|asked| &mut asked.front) {
+            Some(Front::Choice(choice)) => choice.press_tab(tab, now),
+            Some(Front::Permission(_)) | None => {}
+        }
+    }
+
+    /// A key that is not bound here.
     pub fn key(&mut self, key: KeyEvent, now: Instant) {
         match self.front.as_mut().map(|asked| &mut asked.front) {
             Some(Front::Permission(permission)) => permission.key(key, now),
@@ -210,7 +221,7 @@ impl Questions {
         }
     }
 
-    /// Takes over what the layout of the current question found out.
+    /// Records what the layout reports about the current question.
     pub fn settle(&mut self, rest: DialogRest) {
         match self.front.as_mut().map(|asked| &mut asked.front) {
             Some(Front::Permission(permission)) => permission.settle(rest),
@@ -219,7 +230,7 @@ impl Questions {
         }
     }
 
-    /// Carries an action out; `None` if it is not one of the current question.
+    /// Performs an action; `None` if it is not one of the current question's.
     pub fn perform(&mut self, action: Action, now: Instant) -> Option<Verdict> {
         let Asked { call, front, .. } = self.front.as_mut()?;
         let call = *call;
@@ -245,7 +256,7 @@ impl Questions {
         Some(verdict)
     }
 
-    /// The person has changed the text of this call's question; says whether it is still asked.
+    /// The person has edited the text of this call's question; returns whether it is still open.
     pub fn edited(&mut self, call: CallRef, text: &str, now: Instant) -> bool {
         match &mut self.front {
             Some(asked) if asked.call == call => match &mut asked.front {
@@ -259,7 +270,7 @@ impl Questions {
         }
     }
 
-    /// The action that leaves what is in front.
+    /// The action that closes what is in front.
     pub fn way_out(&self) -> Action {
         match self.permission().map(PermissionDialog::stage) {
             Some(Stage::Asking) => Action::DenyAndInterrupt,
@@ -269,5 +280,5 @@ impl Questions {
     }
 }
 
-/// What a call is told that was denied without a reason.
+/// The reply for a call that was denied without a reason.
 pub const DENIED: Reply = Reply::Permission(Answer::Deny { reason: None });

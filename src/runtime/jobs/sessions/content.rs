@@ -1,4 +1,4 @@
-//! What is in a session, for somebody who looks for it.
+//! The content of a session, for the list.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::text::beginning;
 
 /// Longer logs are not read for this.
 const LONGEST: u64 = 16 << 20;
-/// How much of the end is kept: it is shown, and searched.
+/// How many of the last lines are kept, to show and to search.
 const MOST_LINES: usize = 300;
 const LONGEST_LINE: usize = 400;
 

@@ -1,4 +1,4 @@
-//! The pictures of the README, drawn from the screen itself.
+//! The README's pictures, drawn from the screen itself.
 //!
 //! A test compares them with those in `assets/`; `INSTA_UPDATE=always cargo test --lib pictures` draws them again.
 
@@ -69,7 +69,7 @@ fn picture_of(screen: &Buffer) -> String {
     svg
 }
 
-/// Cells next to each other that look the same.
+/// Adjacent cells that look the same.
 struct Run {
     column: u16,
     cells: u16,
@@ -160,7 +160,7 @@ fn draw(run: &Run, row: u16, svg: &mut String) {
         }
     }
     let (fill, baseline) = (&run.style.foreground, y + 13.5);
-    // The length is given, so that a font of another width does not shift what follows.
+    // The length is given, so that a font of another width does not shift the rest.
     let _ = writeln!(
         svg,
         "<text x=\"{x:.1}\" y=\"{baseline:.1}\" textLength=\"{width:.1}\" lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\" \

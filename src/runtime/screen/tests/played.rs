@@ -14,7 +14,7 @@ pub const COLUMNS: u16 = 120;
 pub const ROWS: u16 = 36;
 const WHOLE: Rect = Rect::new(0, 0, COLUMNS, ROWS);
 
-/// A frame: what the terminal is sent for it, and what it shows then.
+/// A frame: the bytes sent to the terminal, and what it shows then.
 pub struct Played<'a> {
     pub moment: Option<Moment>,
     pub bytes: &'a [u8],
@@ -26,7 +26,7 @@ pub fn play(show: &mut dyn FnMut(Played)) {
     let (mut caches, mut screen) = (Caches::new(), Screen::new(WHOLE.as_size()));
     let mut highlighter = Highlighter::new();
     story::tell(COLUMNS, ROWS, &mut |app, moment| {
-        // A frame may ask for colours; the next one has them.
+        // A frame may request colours; the next one has them.
         let mut bytes = Vec::new();
         for _ in 0..2 {
             bytes.extend(frame(app, &mut caches, &mut screen));

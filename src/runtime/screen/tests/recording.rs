@@ -10,7 +10,7 @@ use serde_json::json;
 use super::played::{COLUMNS, ROWS, play};
 use crate::app::story::FRAME;
 
-/// The recording, and how long it takes.
+/// The recording, and its duration.
 fn recorded() -> (String, Duration) {
     let header = json!({
         "version": 2,

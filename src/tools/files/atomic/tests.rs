@@ -102,9 +102,9 @@ fn content_is_replaced_and_the_mode_kept_with_its_set_id_bits() {
     }
 }
 
-/// C6. Giving a file away needs rights that not every machine gives to tests: see the tests of `attributes`, too.
+/// Changing the owner needs rights that tests do not have on every machine; the tests of `attributes` cover that.
 #[test]
-fn c6_the_owner_is_kept_or_its_loss_is_told() {
+fn the_owner_is_kept_or_its_loss_is_reported() {
     let scratch = Scratch::with_file();
     let file = scratch.file();
     if std::os::unix::fs::chown(&file, Some(12_345), Some(54_321)).is_err() {
@@ -117,7 +117,7 @@ fn c6_the_owner_is_kept_or_its_loss_is_told() {
 }
 
 #[test]
-fn extended_attributes_are_kept_and_a_file_system_without_any_is_no_hindrance() {
+fn extended_attributes_are_kept_where_the_file_system_has_them() {
     let scratch = Scratch::with_file();
     let file = scratch.file();
     let marked = rustix::fs::setxattr(&file, "user.mark", b"kept", rustix::fs::XattrFlags::empty());
@@ -127,14 +127,18 @@ fn extended_attributes_are_kept_and_a_file_system_without_any_is_no_hindrance() 
     match marked {
         Ok(()) => assert_eq!(mark.map(|length| &value[..length]), Ok(&b"kept"[..])),
         Err(reason) => {
-            assert_eq!(reason, Errno::OPNOTSUPP, "another reason is no excuse");
+            assert_eq!(
+                reason,
+                Errno::OPNOTSUPP,
+                "only a file system without attributes may refuse"
+            );
             assert_eq!(fs::read(&file).expect("readable"), b"new");
         }
     }
 }
 
 #[test]
-fn a_new_file_gets_the_mode_that_any_new_file_gets() {
+fn a_new_file_gets_the_mode_that_the_umask_allows() {
     let scratch = Scratch::empty();
     let beside = scratch.root.join("beside");
     fs::write(&beside, "").expect("write");
@@ -218,7 +222,7 @@ fn a_failed_creation_leaves_nothing() {
 }
 
 #[test]
-fn a_change_right_before_the_rename_is_seen_even_if_only_the_content_differs() {
+fn a_change_right_before_the_rename_is_detected_even_if_only_the_content_differs() {
     let scratch = Scratch::with_file();
     let file = scratch.file();
     let expected = as_it_is(&file);
@@ -245,9 +249,9 @@ fn a_change_right_before_the_rename_is_seen_even_if_only_the_content_differs() {
     assert_eq!(scratch.names(), ["file"]);
 }
 
-/// C9: an editor saves when the check is over.
+/// An editor saves after the check.
 #[test]
-fn what_an_editor_saves_between_check_and_rename_stays_and_is_a_change() {
+fn a_save_by_an_editor_between_check_and_rename_is_kept_and_reported() {
     type Save = fn(&Path) -> io::Result<()>;
     let by_rename: Save = |file| {
         fs::write(file.with_extension("new"), "theirs")?;
@@ -317,7 +321,7 @@ fn a_file_deleted_before_the_rename_is_a_change_and_stays_deleted() {
 }
 
 #[test]
-fn a_file_that_appears_meanwhile_is_never_overwritten() {
+fn a_file_that_appears_in_the_meantime_is_never_overwritten() {
     for moment in [Step::Check, Step::Rename] {
         let scratch = Scratch::empty();
         let file = scratch.file();
@@ -356,7 +360,7 @@ fn a_link_stays_and_its_target_is_written() {
 }
 
 #[test]
-fn of_a_file_with_two_names_only_the_given_one_changes() {
+fn only_the_given_name_of_a_hard_linked_file_changes() {
     let scratch = Scratch::with_file();
     let other = scratch.root.join("other");
     fs::hard_link(scratch.file(), &other).expect("link");

@@ -4,7 +4,7 @@ use super::{MatchError, Quotes, Scope, apply, moved, replacements};
 use crate::tools::files::text::Ending;
 use crate::tools::files::weave::Weave;
 
-/// The text after an edit of one place, or the error's words.
+/// The text after an edit of one place, or the error message.
 fn edited(text: &str, old: &str, new: &str) -> Result<String, String> {
     run(text, old, new, Scope::One)
 }
@@ -22,7 +22,7 @@ fn one_place_is_replaced() {
 }
 
 #[test]
-fn all_places_are_replaced_on_demand_and_do_not_overlap() {
+fn replace_all_replaces_matches_that_do_not_overlap() {
     assert_eq!(run("a a a", "a", "aa", Scope::All), Ok("aa aa aa".into()));
     assert_eq!(run("aaaaa", "aa", "b", Scope::All), Ok("bba".into()));
 }
@@ -44,7 +44,7 @@ fn several_places_are_an_error_with_their_number_and_lines() {
 }
 
 #[test]
-fn edits_without_a_meaning_are_refused_each_in_its_own_words() {
+fn edits_that_change_nothing_are_refused_with_a_specific_message() {
     for (text, old, new, expected) in [
         ("a", "a", "a", MatchError::Same),
         ("a", "", "b", MatchError::Empty),
@@ -57,7 +57,7 @@ fn edits_without_a_meaning_are_refused_each_in_its_own_words() {
 }
 
 #[test]
-fn line_endings_do_not_count_and_are_kept() {
+fn line_endings_are_ignored_and_kept() {
     let cases = [
         ("a\r\nb\r\nc\r\n", "a\nb", "a\nx", "a\r\nx\r\nc\r\n"),
         (
@@ -77,7 +77,7 @@ fn line_endings_do_not_count_and_are_kept() {
 
 #[test]
 fn mixed_endings_stay_on_the_lines_that_have_them() {
-    // Most lines end in CRLF, so the new line does; the old ones keep theirs, inside the replaced text too.
+    // Most lines end in CRLF, so the new line does too. Old lines keep their endings, also inside the replaced text.
     assert_eq!(
         edited("a\r\nb\nc\r\nd\r\n", "a\nb\nc", "a\nb\nnew\nc"),
         Ok("a\r\nb\nnew\r\nc\r\nd\r\n".into())
@@ -95,7 +95,7 @@ fn a_text_with_two_kinds_of_endings_is_found_in_both() {
 }
 
 #[test]
-fn quotes_do_not_count_and_are_kept_where_nothing_changed() {
+fn quotes_are_ignored_and_kept_where_nothing_changed() {
     assert_eq!(
         edited(
             "say “hello” to ‘them’",
@@ -111,7 +111,7 @@ fn quotes_do_not_count_and_are_kept_where_nothing_changed() {
 }
 
 #[test]
-fn the_very_same_quotes_win_over_alike_ones() {
+fn exact_quotes_win_over_similar_ones() {
     assert_eq!(edited("“a” \"a\"", "\"a\"", "b"), Ok("“a” b".into()));
 }
 
@@ -132,7 +132,7 @@ fn positions_move_with_the_text_before_them() {
 }
 
 #[test]
-fn more_places_than_can_be_held_are_refused_with_another_way() {
+fn too_many_matches_are_refused_with_an_alternative() {
     let text = "x".repeat(100_001);
     let many = run(&text, "x", "y", Scope::All).expect_err("too many");
     assert!(
@@ -164,7 +164,7 @@ proptest! {
     ) {
         let (before, after) = (before.concat(), after.concat());
         let text = format!("{before}{old}{after}");
-        // The model has seen the text without CR.
+        // The model saw the text without CR.
         let asked = old.replace("\r\n", "\n");
         let result = edited(&text, &asked, &new);
         prop_assert_eq!(result, Ok(format!("{before}{new}{after}")));
@@ -186,7 +186,7 @@ proptest! {
         lines in prop::collection::vec(line(), 2..8),
         at in 0usize..8,
     ) {
-        // Every line is made unique, so that there is one way to match them.
+        // Every line is unique, so that there is only one way to match them.
         let lines: Vec<String> = lines.iter().enumerate().map(|(n, line)| format!("<{n}>{line}")).collect();
         let text = lines.concat();
         prop_assume!(text.contains('\n'));

@@ -4,7 +4,7 @@ use super::{Budget, Page, Rest, read_page};
 use crate::tools::files::{ContentHash, View};
 
 fn page_of(bytes: impl Read, offset: u64, limit: u64, budget: Budget) -> Page {
-    // A tiny buffer, so that lines and characters lie across its borders.
+    // A tiny buffer, so that lines and characters cross its boundaries.
     let reader = BufReader::with_capacity(7, bytes);
     read_page(reader, View { offset, limit }, b'\n', budget, &|| false).expect("readable")
 }
@@ -45,7 +45,7 @@ fn a_page_that_ends_with_the_file_says_so() {
 }
 
 #[test]
-fn nothing_is_behind_the_end() {
+fn a_page_after_the_end_is_empty() {
     for (text, total) in [(&b""[..], 0), (b"a", 1), (b"a\n", 1), (b"a\nb", 2)] {
         let shown = page(text, total + 1, 10);
         assert_eq!(
@@ -96,7 +96,7 @@ fn an_endless_line_is_read_as_far_as_the_budget_goes() {
 }
 
 #[test]
-fn lines_too_far_behind_are_not_reached() {
+fn lines_beyond_the_budget_are_not_reached() {
     let budget = Budget {
         skipped: 1000,
         counted: 10,

@@ -1,7 +1,7 @@
-//! The text of a page, out of the operators that draw it.
+//! Extracts the text of a page from its drawing operators.
 //!
-//! Where the pen moves to another line, a line ends; where it moves within one, there is a blank. That is not the
-//! layout, but it reads like text.
+//! A move to another line ends the line; a move within a line becomes a blank. That does not reproduce the layout,
+//! but it can be read as text.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -10,10 +10,10 @@ use super::file::Page;
 use super::font::{Font, Fonts};
 use super::object::{Object, Parser};
 
-/// So many operands no operator has.
+/// No operator has this many operands.
 const MAX_OPERANDS: usize = 1_000;
 
-/// The text that a page shows.
+/// The text of a page.
 pub fn text(fonts: &mut Fonts<'_>, page: &Page) -> String {
     let fonts: HashMap<&str, Rc<Font>> = page
         .fonts
@@ -41,7 +41,7 @@ pub fn text(fonts: &mut Fonts<'_>, page: &Page) -> String {
                 let font = name.and_then(|name| fonts.get(name));
                 pen.font = font.map_or(&unknown, Rc::as_ref);
             }
-            // The data of an image within the page is no operator.
+            // The data of an inline image is not an operator.
             b"ID" => {
                 let rest = &page.content[parser.position..];
                 let end = memchr::memmem::find(rest, b"EI").unwrap_or(rest.len());
@@ -57,9 +57,9 @@ pub fn text(fonts: &mut Fonts<'_>, page: &Page) -> String {
 struct Pen<'a> {
     text: String,
     font: &'a Font,
-    /// Where on the page the pen is,
+    /// Where on the page the pen is.
     height: f64,
-    /// and where it was when it last wrote.
+    /// Where the pen was when it last wrote.
     written: f64,
 }
 
@@ -88,7 +88,7 @@ impl Pen<'_> {
                     }
                 }
             }
-            // A text object begins, and with it the coordinates.
+            // A text object begins, which resets the coordinates.
             b"BT" => self.height = 0.0,
             b"Td" | b"TD" => self.move_to(self.height + number(1)),
             b"Tm" => self.move_to(number(5)),
@@ -103,7 +103,7 @@ impl Pen<'_> {
         }
     }
 
-    /// An array has texts, and distances in thousandths of the font's size: a large one is a blank.
+    /// An array contains texts, and distances in thousandths of the font size; a large distance is a blank.
     fn write_or_move(&mut self, item: &Object) {
         const BLANK: f64 = -180.0;
         match item.as_number() {

@@ -1,8 +1,9 @@
-//! The objects of a PDF file, found by their look and not by the file's table of contents, which can be damaged.
+//! The objects of a PDF file, found by scanning for them and not with the file's cross-reference table, which can be
+//! damaged.
 //!
-//! A small file can ask for endless work: objects that refer to each other, pages that are their own grandchildren.
-//! So all work is paid for out of one budget, in bytes that are read or copied, and once it is spent, or the call is
-//! cancelled, nothing is found any more.
+//! A small file can ask for endless work: objects that refer to each other, pages that are their own ancestors. So
+//! all work is charged to one budget, in bytes that are read or copied. Once it is used up, or the call is cancelled,
+//! nothing more is found.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -11,27 +12,27 @@ use std::rc::Rc;
 use super::inflate;
 use super::object::{Dictionary, Object, Parser};
 
-/// All that is unpacked of one file, so that a bomb does no harm.
+/// The most that is unpacked from one file, as a protection against decompression bombs.
 const MAX_UNPACKED: usize = 64 << 20;
-/// All that is read and copied, some of it several times. A sound file stays far below it.
+/// The most that is read and copied, some of it several times. A valid file stays far below it.
 const MAX_WORK: usize = 512 << 20;
-/// What looking for an object costs besides its bytes,
+/// The cost of looking up an object, in addition to its bytes.
 const OBJECT_COST: usize = 64;
-/// and what a node in the tree of pages does: there are hardly more of them than pages.
+/// The cost of a node in the page tree: there are hardly more of them than pages.
 const NODE_COST: usize = 16 << 10;
-/// More pages than this nobody wants to read at once.
+/// The most pages that are read.
 const MAX_PAGES: usize = 2_000;
-/// No tree of pages is deeper.
+/// The deepest page tree that is followed.
 const MAX_DEPTH: usize = 32;
 
 pub struct File<'a> {
     bytes: &'a [u8],
-    /// Where the objects begin, behind the word `obj`.
+    /// Where each object begins, after the word `obj`.
     offsets: BTreeMap<u32, usize>,
-    /// Objects that lie in packed streams.
+    /// Objects inside compressed streams.
     packed: BTreeMap<u32, Object>,
     unpacked: Cell<usize>,
-    /// What is left of the budget.
+    /// The remaining budget.
     work: Cell<usize>,
     cancelled: &'a dyn Fn() -> bool,
 }
@@ -40,11 +41,11 @@ pub struct File<'a> {
 #[derive(Debug, Clone)]
 pub struct Leaf {
     page: Object,
-    /// What the nodes above it say about resources, for a page that says nothing.
+    /// The resources of the parent nodes, for a page without its own.
     inherited: Option<Rc<Object>>,
 }
 
-/// A page, as far as its text is concerned.
+/// What is needed of a page to extract its text.
 #[derive(Debug, Default, Clone)]
 pub struct Page {
     pub content: Vec<u8>,
@@ -62,7 +63,7 @@ impl<'a> File<'a> {
             cancelled,
         };
         for found in memchr::memmem::find_iter(bytes, b" obj") {
-            // A later object of the same number is the newer one.
+            // A later object with the same number is the newer one.
             if let Some(id) = object_number(&bytes[..found]) {
                 file.offsets.insert(id, found + 4);
             }
@@ -76,12 +77,12 @@ impl<'a> File<'a> {
         memchr::memmem::find(self.bytes, b"/Encrypt").is_some()
     }
 
-    /// Whether the budget is spent, so that there may be more than was found.
+    /// Whether the budget is used up, so that something may be missing.
     pub fn is_exhausted(&self) -> bool {
         self.work.get() == 0
     }
 
-    /// The pages in their order.
+    /// The pages in order.
     pub fn pages(&self) -> Vec<Leaf> {
         let mut pages = Vec::new();
         let root = self
@@ -104,7 +105,7 @@ impl<'a> File<'a> {
         pages
     }
 
-    /// What is needed for the text of a page.
+    /// Loads what is needed for the text of a page.
     pub fn page(&self, leaf: &Leaf) -> Page {
         let page = self.dictionary(Some(&leaf.page)).unwrap_or_default();
         let mut content = Vec::new();
@@ -122,12 +123,12 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The object, references followed.
+    /// The object, with references followed.
     pub fn resolve(&self, object: Option<&Object>) -> Option<Object> {
         let object = object?;
         self.spend(object.weight())?;
         let mut object = object.clone();
-        // References to references are rare, and circles are malice.
+        // References to references are rare, and cycles are malicious.
         for _ in 0..8 {
             let Object::Reference(id) = object else {
                 return Some(object);
@@ -144,7 +145,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The elements of an array, or the one object that stands for an array of one.
+    /// The elements of an array, or the single object that takes the place of an array.
     pub fn list(&self, object: Option<&Object>) -> Vec<Object> {
         match (object, self.resolve(object)) {
             (_, Some(Object::Array(items))) => items,
@@ -153,7 +154,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The content of the stream with that number, unpacked; `None` if there is none, or one packed in another way.
+    /// The unpacked content of the stream with this number; `None` if it does not exist or uses another compression.
     pub fn stream(&self, id: u32) -> Option<Vec<u8>> {
         self.spend(OBJECT_COST)?;
         let position = *self.offsets.get(&id)?;
@@ -217,7 +218,7 @@ impl<'a> File<'a> {
         object
     }
 
-    /// Pays for some work; `None` if there is no budget for it, or nobody who waits for the result.
+    /// Charges some work to the budget; `None` if it is used up or the call was cancelled.
     fn spend(&self, cost: usize) -> Option<()> {
         let left = if (self.cancelled)() {
             None
@@ -236,7 +237,7 @@ impl<'a> File<'a> {
         })
     }
 
-    /// Takes out the objects that newer files keep in packed streams.
+    /// Reads the objects that newer files keep in compressed streams.
     fn unpack_objects(&mut self) {
         let streams: Vec<(u32, Dictionary)> = self
             .dictionaries()
@@ -263,7 +264,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Walks the tree of pages; what a page does not say, its parents say.
+    /// Walks the page tree; a page inherits from its parents what it does not have itself.
     fn collect_pages(
         &self,
         node: Object,
@@ -302,7 +303,7 @@ fn is_type(dictionary: &Dictionary, name: &str) -> bool {
     dictionary.get("Type").and_then(Object::as_name) == Some(name)
 }
 
-/// The object's number at the end of `12 0`, what stands before the word `obj`.
+/// The object's number at the end of `12 0`, the text before the word `obj`.
 fn object_number(before: &[u8]) -> Option<u32> {
     let digits_at_end = |bytes: &[u8]| {
         bytes

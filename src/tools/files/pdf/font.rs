@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::file::File;
 use super::object::{Object, Parser};
 
-/// The fonts of a file, each made once.
+/// The fonts of a file, each built once.
 pub struct Fonts<'a> {
     file: &'a File<'a>,
     known: HashMap<u32, Rc<Font>>,
@@ -17,10 +17,10 @@ pub struct Fonts<'a> {
 
 #[derive(Debug, Default)]
 pub struct Font {
-    /// Bytes of a code: one, or two.
+    /// How many bytes a code has: one or two.
     width: usize,
     table: HashMap<u32, String>,
-    /// Codes that the table does not have are characters as they are.
+    /// Codes that are not in the table stand for themselves.
     plain: bool,
 }
 
@@ -59,7 +59,7 @@ impl Font {
         result
     }
 
-    /// A font about which nothing is known.
+    /// A font without any information.
     pub fn unknown() -> Self {
         Self {
             width: 1,
@@ -81,7 +81,7 @@ impl Font {
         }
     }
 
-    /// `[65 /alpha /beta 97 /a]`: a code, and the names of the glyphs from there on.
+    /// `[65 /alpha /beta 97 /a]`: a code, and the glyph names from this code on.
     fn add_differences(&mut self, differences: &[Object]) {
         let mut code = 0;
         for item in differences {
@@ -98,9 +98,9 @@ impl Font {
 
     /// Reads a table: `<code> <characters>` pairs, and `<first> <last> <characters>` ranges.
     fn add_map(&mut self, map: &[u8]) {
-        /// No range is longer,
+        /// The longest range that is accepted.
         const LONGEST: u32 = 0xFF00;
-        /// and no font has more.
+        /// The largest table that is accepted.
         const MOST: usize = 0x2_0000;
         let mut parser = Parser::new(map, 0);
         let mut operands: Vec<Object> = Vec::new();
@@ -160,7 +160,7 @@ fn code(bytes: &[u8]) -> u32 {
         .fold(0, |code, byte| code << 8 | u32::from(*byte))
 }
 
-/// The characters in UTF-16, the last of them moved on by `step`.
+/// The characters in UTF-16, with `step` added to the last one.
 fn utf16(bytes: &[u8], step: u16) -> String {
     let mut units: Vec<u16> = bytes
         .chunks(2)
@@ -187,7 +187,7 @@ fn windows_1252(code: u32) -> char {
     }
 }
 
-/// The characters that a glyph's name stands for, as far as text needs them.
+/// The characters that a glyph name means, as far as text needs them.
 fn glyph(name: &str) -> Option<String> {
     const NAMED: [(&str, &str); 56] = [
         ("space", " "),
@@ -262,7 +262,7 @@ fn glyph(name: &str) -> Option<String> {
     }
 }
 
-/// Letters with an accent are named like `eacute`.
+/// Accented letters have names like `eacute`.
 fn accented(letter: char, accent: &str) -> Option<char> {
     let (base, marked) = match accent {
         "acute" => ("aeiouyAEIOUY", "áéíóúýÁÉÍÓÚÝ"),

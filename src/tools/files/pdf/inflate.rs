@@ -1,18 +1,18 @@
 //! Unpacking of DEFLATE data (RFC 1951) in its zlib wrapping (RFC 1950).
 //!
-//! For streams of PDF files, which are small. A stream that is cut short or damaged yields what could be unpacked
-//! before that: half a page is better than none. So the wrapping is passed over and the checksum not looked at, and
-//! the crate is called one level lower than its `decompress_to_vec_with_limit`, which fills the part that it could
-//! not unpack with zeros and does not say where they begin.
+//! For streams of PDF files, which are small. A truncated or damaged stream returns what could be unpacked before the
+//! damage: half a page is better than none. So the zlib header is skipped and the checksum not verified, and the
+//! crate is called one level below its `decompress_to_vec_with_limit`, which fills the part that it could not unpack
+//! with zeros and does not say where they begin.
 
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
 
-/// How long the two bytes are that stand before the data.
+/// The length of the zlib header.
 const HEADER: usize = 2;
 
-/// Unpacks `data`, no further than `limit` bytes.
+/// Unpacks `data`, up to `limit` bytes.
 pub fn unpack(data: &[u8], limit: usize) -> Vec<u8> {
     let Some(mut data) = data.get(HEADER..).filter(|data| !data.is_empty()) else {
         return Vec::new();
@@ -48,7 +48,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_come_to_an_end(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+        fn unpacking_any_bytes_ends(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
             proptest::prop_assert!(unpack(&bytes, 10_000).len() <= 10_000);
         }
     }
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn blocks_of_every_kind_are_unpacked() {
-        // Made with Python's zlib at levels 0 and 9; the last one is long enough for codes of its own.
+        // Made with Python's zlib at levels 0 and 9; the last one is long enough for a code table of its own.
         let squares: Vec<String> = (0..400)
             .map(|number| (number * number).to_string())
             .collect();
@@ -101,19 +101,19 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cut_or_damaged_stream_began_with_is_kept() {
+    fn the_start_of_a_truncated_or_damaged_stream_is_kept() {
         let packed = STANDARD.decode(SQUARES).expect("valid Base64");
         let whole = unpack(&packed, 1 << 20);
         let half = unpack(&packed[..packed.len() / 2], 1 << 20);
         assert!(half.len() > whole.len() / 3 && whole.starts_with(&half));
 
-        // A second block of a kind that does not exist.
+        // A second block of an invalid kind.
         let damaged = [0x78, 0x01, 0, 4, 0, 0xfb, 0xff, b'h', b'a', b'l', b'f', 7];
         assert_eq!(unpack(&damaged, 1 << 20), b"half");
     }
 
     #[test]
-    fn a_little_that_unpacks_to_very_much_stops_at_the_limit() {
+    fn a_decompression_bomb_stops_at_the_limit() {
         let packed = compress_to_vec_zlib(&vec![0; 5_000_000], 9);
         assert!(packed.len() < 10_000);
         assert_eq!(unpack(&packed, 100_000), vec![0; 100_000]);

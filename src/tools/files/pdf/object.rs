@@ -11,9 +11,9 @@ pub enum Object {
     Text(Vec<u8>),
     Array(Vec<Object>),
     Dictionary(Dictionary),
-    /// The number of another object; its generation does not matter here.
+    /// The number of another object; its generation is ignored.
     Reference(u32),
-    /// An operator of a page's content; in a file also `true`, `null`, `stream` and the like.
+    /// An operator in a page's content; in a file also `true`, `null`, `stream` and similar words.
     Keyword(Vec<u8>),
 }
 
@@ -23,7 +23,7 @@ pub struct Parser<'a> {
     pub position: usize,
 }
 
-/// Deeper than this nothing is nested but by malice.
+/// Only a malicious file is nested deeper than this.
 const MAX_DEPTH: usize = 32;
 
 impl Object {
@@ -41,7 +41,7 @@ impl Object {
         }
     }
 
-    /// How much a copy of it costs, in bytes, roughly.
+    /// The approximate cost of a copy, in bytes.
     pub fn weight(&self) -> usize {
         const EACH: usize = 32;
         EACH + match self {
@@ -56,7 +56,7 @@ impl Object {
         }
     }
 
-    /// The number as an index; `None` for what is none.
+    /// The number as an index; `None` for anything else.
     pub fn as_index(&self) -> Option<u32> {
         let number = self.as_number()?;
         #[expect(
@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
         Self { bytes, position }
     }
 
-    /// The next object, or `None` at the end, or where there is no sense to be made.
+    /// The next object; `None` at the end or if the syntax is invalid.
     pub fn next(&mut self) -> Option<Object> {
         self.object(0)
     }
@@ -101,7 +101,7 @@ impl<'a> Parser<'a> {
                 Some(Object::Array(self.items(b"]", depth)))
             }
             b'0'..=b'9' | b'+' | b'-' | b'.' => Some(self.number_or_reference()),
-            // A bracket that closes nothing is passed over, so that reading goes on behind it.
+            // A closing bracket without an opening one is skipped, so that reading continues after it.
             b')' | b'>' | b']' | b'{' | b'}' => {
                 self.position += 1;
                 Some(Object::Keyword(vec![first]))
@@ -221,7 +221,7 @@ impl<'a> Parser<'a> {
                 }
                 text.extend(u8::try_from(code & 0xFF));
             }
-            // A line break that is not meant.
+            // An escaped line break is not part of the string.
             Some(b'\r') if self.bytes.get(self.position) == Some(&b'\n') => self.position += 1,
             Some(b'\n' | b'\r') | None => {}
             Some(other) => text.push(other),
@@ -258,7 +258,7 @@ impl<'a> Parser<'a> {
         Object::Number(number)
     }
 
-    /// Behind the object's number: its generation and the letter R.
+    /// The rest of a reference after the object's number: its generation and the letter R.
     fn rest_of_reference(&mut self) -> Option<()> {
         self.skip_blanks();
         let generation = self.word();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_comes_to_an_end() {
+    fn parsing_invalid_input_ends() {
         for text in [
             &b"(((("[..],
             b"<<<<<<",

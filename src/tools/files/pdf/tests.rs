@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::describe;
 
-/// A file of these objects, numbered from 1. There is no table of contents: none is needed.
+/// A file with these objects, numbered from 1. It has no cross-reference table, because none is needed.
 fn pdf(objects: &[&str]) -> Vec<u8> {
     let mut file = "%PDF-1.4\n".to_owned();
     for (number, object) in (1..).zip(objects) {
@@ -73,7 +73,7 @@ fn glyphs_are_known_by_their_names() {
 }
 
 #[test]
-fn what_cannot_be_extracted_is_said_and_not_guessed() {
+fn text_that_cannot_be_extracted_is_reported_and_not_guessed() {
     let content = stream("BT /F1 12 Tf <00010002> Tj ET");
     let catalog = "<< /Type /Catalog /Pages 2 0 R >>";
     let tree = "<< /Type /Pages /Kids [3 0 R] >>";
@@ -86,7 +86,7 @@ fn what_cannot_be_extracted_is_said_and_not_guessed() {
 }
 
 #[test]
-fn circles_and_nonsense_come_to_an_end() {
+fn reading_cycles_and_invalid_files_ends() {
     let bytes = pdf(&[
         "<< /Type /Catalog /Pages 2 0 R >>",
         "<< /Type /Pages /Kids [2 0 R 3 0 R 2 0 R] /Resources 4 0 R >>",
@@ -99,8 +99,8 @@ fn circles_and_nonsense_come_to_an_end() {
     }
 }
 
-/// A tree of pages in a packed stream, 32 nodes deep, in which every node has the next one twice: small, and with
-/// four thousand million ways through it.
+/// A page tree in a compressed stream, 32 nodes deep, in which every node lists the next one twice: a small file with
+/// four billion paths.
 fn doubling_tree() -> Vec<u8> {
     const FIRST: usize = 10;
     let (mut header, mut nodes) = (String::new(), String::new());
@@ -142,10 +142,10 @@ fn the_walk_through_the_pages_stops_when_the_call_is_cancelled() {
 }
 
 #[test]
-fn a_stream_that_every_page_asks_for_is_paid_for_each_time() {
+fn a_stream_that_every_page_uses_is_charged_each_time() {
     let kids = "3 0 R ".repeat(2_000);
     let tree = format!("<< /Type /Pages /Kids [{kids}] >>");
-    // Packed in a way that cannot be unpacked, and without an end: every look at it goes through all that follows.
+    // In an unknown compression and without an end, so that every access scans everything that follows.
     let filler = "x".repeat(1 << 20);
     let content = format!("<< /Filter /LZWDecode >>\nstream\n{filler}");
     let bytes = pdf(&[
@@ -174,7 +174,7 @@ fn a_table_of_all_codes_is_read() {
 
 proptest! {
     #[test]
-    fn no_damage_does_harm(at in prop::collection::vec((0usize..2000, any::<u8>()), 1..20)) {
+    fn no_damaged_file_causes_a_panic(at in prop::collection::vec((0usize..2000, any::<u8>()), 1..20)) {
         let map = stream("1 begincodespacerange <0000> <ffff> endcodespacerange 1 beginbfrange <0000> <000f> <0062> endbfrange");
         let content = stream("BT /F1 12 Tf 72 700 Td (Hello) Tj [(a) -300 <0001>] TJ ET BI ID xx EI");
         let mut bytes = pdf(&[

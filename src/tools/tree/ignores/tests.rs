@@ -1,4 +1,5 @@
-//! The same rules as the crate's own reader, over trees of all kinds; and files that only look like ignore files.
+//! Compares the rules with the crate's own reader on all kinds of trees, and tests files that only look like ignore
+//! files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +15,7 @@ use super::{Ignores, LONGEST_FILE};
 use crate::tools::off_limits::OffLimits;
 use crate::tools::tree::{Hidden, walk};
 
-/// What a walk sees below the root.
+/// The entries that a walk sees below the root.
 fn seen(root: &Path, builder: &WalkBuilder) -> BTreeSet<String> {
     let entries = builder.build().filter_map(Result::ok);
     let names = entries.filter_map(|entry| {
@@ -34,7 +35,7 @@ fn ours(root: &Path) -> BTreeSet<String> {
     seen(root, &walk.builder)
 }
 
-/// As `rg` walks, with the crate's own reading.
+/// As `rg` walks, with ignore files read by the crate.
 fn theirs(root: &Path) -> BTreeSet<String> {
     let in_repository = root.ancestors().any(|above| above.join(".git").exists());
     let mut builder = WalkBuilder::new(root);
@@ -54,7 +55,7 @@ const PATTERNS: [&str; 22] = [
     "keep ", "!keep", "a/**", "[", "d/*", "!d/a", "\\!x", "*", "!*/",
 ];
 
-/// An ignore file: where, which, and its lines.
+/// An ignore file: its directory, its name, and its lines.
 type File = (usize, usize, Vec<usize>);
 
 fn files() -> impl Strategy<Value = Vec<File>> {
@@ -86,7 +87,7 @@ fn planted(files: &[File], repositories: &[usize]) -> TempDir {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn a_walk_sees_what_the_crate_would_see(
+    fn a_walk_sees_the_same_as_one_by_the_crate(
         files in files(),
         repositories in prop::collection::vec(0..DIRECTORIES.len(), 0..3),
         start in 0..4_usize,
@@ -103,7 +104,7 @@ proptest! {
 }
 
 #[test]
-fn f9_what_only_looks_like_an_ignore_file_does_not_count_and_is_named() {
+fn files_that_only_look_like_ignore_files_are_skipped_and_named() {
     for name in FILES {
         let dir = planted(&[], &[0]);
         let file = dir.path().join(name);
@@ -143,7 +144,7 @@ fn f9_what_only_looks_like_an_ignore_file_does_not_count_and_is_named() {
 }
 
 #[test]
-fn f9_many_long_ignore_files_are_bounded_together() {
+fn many_long_ignore_files_share_one_limit() {
     let dir = planted(&[], &[0]);
     let lines = "# a long comment\n".repeat(usize::try_from(LONGEST_FILE).expect("fits") / 20);
     let ignores = Ignores::new(dir.path());
@@ -155,7 +156,7 @@ fn f9_many_long_ignore_files_are_bounded_together() {
     }
     let said = ignores.left_out().unwrap_or_default();
     assert!(
-        said.contains("ignore files are not used") && said.contains("with the others"),
+        said.contains("ignore files are not used") && said.contains("together"),
         "{said}"
     );
 }

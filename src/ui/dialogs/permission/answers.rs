@@ -1,4 +1,4 @@
-//! The answers to the question, and what else the keys do, as the keymap has them.
+//! The answers to a permission question and the other keys, from the keymap.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use crate::keymap::Action;
 use crate::ui::dialogs::buttons::{Button, arrange};
 use crate::ui::diff::Style;
 
-/// An answer in all words and in few, and when it goes where there is no room for all.
+/// An answer in long and short words, and its rank when there isn't room for all.
 type Answer = (Action, &'static str, &'static str, usize);
 
 const ASKING: [Answer; 6] = [
@@ -80,7 +80,7 @@ pub fn rows(
     arrange(buttons, columns.into(), most)
 }
 
-/// What the keys do beside answering.
+/// What the keys do besides answering.
 pub fn others(dialog: &PermissionDialog, settings: &Settings, columns: u16) -> Vec<Button> {
     let style = match (settings.diff_style, Style::fitting(columns)) {
         (DiffStyle::Auto, Style::SideBySide) | (DiffStyle::SideBySide, _) => "one column",
@@ -114,7 +114,7 @@ pub fn counts(picking: &Picking) -> String {
     format!("change {at} of {all}{this} · {yes} accepted · {no} skipped")
 }
 
-/// Whether the key would do it if it were pressed now.
+/// Whether the action would have an effect now.
 pub fn works(dialog: &PermissionDialog, action: Action, now: Instant) -> bool {
     let can = match action {
         Action::AllowOnce | Action::SaveRule | Action::AllowForSession | Action::AllowAlways => {

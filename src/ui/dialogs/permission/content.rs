@@ -1,7 +1,7 @@
 //! The request as rows: everything that would happen, and what is known about it.
 //!
-//! All of it is somebody else's text. It is revealed, wrapped and never cut; each piece stands beside a mark or label of
-//! ours and never begins a row by itself, so no text can pass for another.
+//! All of this text comes from outside. It is revealed, wrapped and never cut. Each piece follows a mark or label of
+//! ours and never begins a row by itself, so that no text can imitate another.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ use crate::ui::text::{Indent, Row, chop, note_letters, reveal, width, wrap};
 #[derive(Debug, Default)]
 pub struct Written {
     pub rows: Vec<Row>,
-    /// The files in it: from which row on, and the line that names each.
+    /// The files in it: the first row of each, and the line that names it.
     pub files: Vec<(usize, Line<'static>)>,
 }
 
-/// What stands elsewhere, and need not be in the rows.
+/// What is shown elsewhere and not needed in the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elsewhere {
     /// The only file, in the heading.
     pub file: bool,
-    /// Why it is asked, and which rule would cover it.
+    /// The reason for asking, and the rule that would allow it.
     pub facts: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct Writer<'a> {
     settings: &'a Settings,
     code: &'a mut dyn CodeColours,
     columns: u16,
-    /// Without blank rows, and what would happen comes first.
+    /// Without empty rows, and with what would happen first.
     is_compact: bool,
     elsewhere: Elsewhere,
     rows: Vec<Row>,
@@ -49,9 +49,9 @@ pub struct Writer<'a> {
 /// [`chop`] or [`wrap`].
 type Wrapping = fn(Line<'static>, u16, &Indent) -> Vec<Row>;
 
-/// Labels take this many columns.
+/// The width of labels.
 const LABEL: usize = 13;
-/// What stands beside the tool's name in the heading. A name that finds no room there is told in full below.
+/// The room for a tool's name in the heading. A longer name is shown in full below.
 const ROOM_OF_HEADING: usize = 30;
 
 impl<'a> Writer<'a> {
@@ -80,7 +80,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The request, and who asks where that is not the conversation that the person has.
+    /// The request, and who asks if it is not the main conversation.
     pub fn request(
         &mut self,
         asker: Option<&str>,
@@ -161,7 +161,7 @@ impl<'a> Writer<'a> {
         let first = self.rows.len();
         self.labelled("file", line, chop);
         let name = self.rows[first].line.clone();
-        // What stays over the rows names the first file already, if one row is enough for that.
+        // The sticky row above already names the first file, if one row is enough.
         if !self.is_compact && first == 0 && self.rows.len() == 1 {
             self.rows.clear();
         }
@@ -175,7 +175,7 @@ impl<'a> Writer<'a> {
             let indent = Indent {
                 first: mark(if index == 0 { "$ " } else { "  " }),
                 gutter: 2,
-                // A row that goes on is no new line: to a shell that is a difference.
+                // A continued row is not a new line; to a shell that matters.
                 rest: mark("… "),
             };
             let rows = chop(reveal(line, theme), self.columns, &indent);
@@ -184,7 +184,7 @@ impl<'a> Writer<'a> {
         self.fields(input.iter().filter(|(name, _)| *name != "command"));
     }
 
-    /// Each field of an input beside its name.
+    /// Each field of an input after its name.
     fn fields<'v>(&mut self, fields: impl Iterator<Item = (&'v String, &'v Value)>) {
         for (name, value) in fields {
             match (name.as_str(), value) {
@@ -198,7 +198,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Says which letters pass for others. What a file will hold is left to those who read it.
+    /// Names letters that look like others. The content of files is not checked.
     fn letters(&mut self, request: &PermissionRequest, diffs: &[Arc<Diff>]) {
         let mut texts = Vec::new();
         match diffs {
@@ -214,7 +214,7 @@ impl<'a> Writer<'a> {
         match &request.rule {
             Some(offer) => {
                 self.fact("rule", &offer.rule);
-                // Elsewhere it stands beside the field in which the rule can be edited.
+                // Otherwise the rule is shown beside its text field.
                 if self.is_compact {
                     self.fact("saved in", &offer.file.display().to_string());
                 }
@@ -223,7 +223,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Something that is known about the call, beside its label.
+    /// A fact about the call, after its label.
     fn fact(&mut self, label: &str, text: &str) {
         self.texts(label, text, chop);
     }
@@ -261,7 +261,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What is said where no rule may cover a call.
+/// Shown if no rule may allow the call.
 pub const ASKS_EVERY_TIME: &str = "can't be allowed permanently; asks every time";
 
 /// How much of a file changes, and whether it is new.
@@ -280,8 +280,8 @@ pub fn size(diff: &Diff, theme: &Theme) -> Vec<Span<'static>> {
     spans
 }
 
-/// Whether an input can be told in words without hiding what it is. What comes from elsewhere has fields of any kind, and
-/// is shown as it is sent.
+/// Whether an input can be described in words without hiding anything. Input of external tools can have any fields and
+/// is shown as it is.
 fn is_plain(tool: &str, input: &Map<String, Value>) -> bool {
     let is_word = |value: &Value| match value {
         Value::String(text) => !text.contains('\n'),
@@ -291,13 +291,13 @@ fn is_plain(tool: &str, input: &Map<String, Value>) -> bool {
     !tool.starts_with("mcp__") && !input.is_empty() && input.values().all(is_word)
 }
 
-/// The name of a field as a person would write it.
+/// The name of a field in plain words.
 fn in_words(name: &str) -> String {
     let name = name.strip_suffix("_path").unwrap_or(name);
     name.replace('_', " ")
 }
 
-/// A label, as wide as labels are at least.
+/// A label, padded to a minimum width.
 fn beside(label: &str, least: usize, theme: &Theme) -> Vec<Span<'static>> {
     let mut spans = reveal(label, theme).spans;
     for span in &mut spans {

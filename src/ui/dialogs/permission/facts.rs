@@ -1,5 +1,5 @@
-//! Why it is asked, and which rule a yes for longer would give: in the line under the content where there is room, in a
-//! row or two above it otherwise, and among the content where that is not enough. It is always told whole.
+//! Why it asks, and which rule a lasting yes would add: in the line below the content if there is room, else in a row
+//! or two above that line, else at the end of the content. Always shown in full.
 
 use ratatui::text::{Line, Span};
 
@@ -14,14 +14,14 @@ use crate::ui::text::{Indent, Row, reveal, wrap};
 pub struct Facts {
     pub foot: Option<Line<'static>>,
     pub rows: Vec<Row>,
-    /// They found no room and belong to the content.
+    /// There was no room for them, so they are part of the content.
     pub are_inside: bool,
 }
 
 const MOST_ROWS: usize = 2;
-/// What else the line under the content has to hold: how much is out of view, and a key.
+/// What else the line below the content has to hold: how much is hidden, and a key.
 const RESERVED: u16 = 36;
-/// Between two facts in one row. Where a fact has it in itself, each gets a row of its own.
+/// Between two facts in one row. If a fact contains it, each fact gets its own row.
 const BETWEEN: &str = " · ";
 
 impl Facts {
@@ -49,7 +49,7 @@ impl Facts {
         Self::in_rows(vec![line], columns)
     }
 
-    /// Among the content.
+    /// As part of the content.
     pub fn inside() -> Self {
         Self {
             are_inside: true,
@@ -74,7 +74,7 @@ impl Facts {
     }
 }
 
-/// `None` where the call itself says it.
+/// `None` if the call itself already says it.
 fn why(dialog: &PermissionDialog, settings: &Settings) -> Option<Line<'static>> {
     let reason = &dialog.request().reason;
     (!reason.is_empty()).then(|| beside("why: ", reason, settings))

@@ -1,4 +1,4 @@
-//! The input of a call as a person reads it: a field on each row, texts with their own line breaks.
+//! The input of a call in readable form: a field per row, texts with their own line breaks.
 
 use ratatui::text::{Line, Span};
 use serde_json::Value;
@@ -6,19 +6,19 @@ use serde_json::Value;
 use crate::theme::{Role, Theme};
 use crate::ui::text::{Indent, Row, chop, reveal};
 
-/// All of the value, in its order.
+/// The whole value, in its order.
 pub fn rows(value: &Value, columns: u16, theme: &Theme) -> Vec<Row> {
     let mut writer = Writer {
         columns,
         theme,
         rows: Vec::new(),
     };
-    // Further in than what we say ourselves.
+    // Indented more than our own labels.
     writer.write(1, Vec::new(), value);
     writer.rows
 }
 
-/// All texts in the value, names included.
+/// All texts in the value, including names.
 pub fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
     match value {
         Value::String(text) => found.push(text),
@@ -77,7 +77,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What belongs to a label stands further in than it.
+    /// What belongs to a label is indented below it.
     fn open(&mut self, depth: usize, label: Vec<Span<'static>>) -> usize {
         if label.is_empty() {
             return depth;
@@ -86,7 +86,7 @@ impl Writer<'_> {
         depth + 1
     }
 
-    /// A text of several lines, behind a bar that none of them can leave.
+    /// A text of several lines, each behind a vertical bar.
     fn text(&mut self, depth: usize, label: Vec<Span<'static>>, text: &str) {
         let depth = self.open(depth, label);
         for line in text.split('\n') {
@@ -98,7 +98,7 @@ impl Writer<'_> {
     }
 
     fn line(&mut self, depth: usize, spans: Vec<Span<'static>>, rest: &'static str) {
-        // Deep inside, the place says less than the text.
+        // Limits the indentation of deeply nested values.
         let space = " ".repeat((depth * 2).min(usize::from(self.columns / 2)));
         let indent = Indent {
             first: vec![Span::raw(space.clone())],

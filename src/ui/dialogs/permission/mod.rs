@@ -1,8 +1,8 @@
 //! Paints the question whether a call may run.
 //!
-//! All of the request is there to be scrolled through: nothing is cut, and what is out of view is counted. Where there is no
-//! room to read, the layout says so ([`DialogRest::visible`] is 0), and nothing can be allowed. Which key answers what is
-//! `app::dialogs::permission`'s; the words on the buttons come with the keymap's keys.
+//! The whole request can be scrolled: nothing is cut, and hidden lines are counted. If there is no room to read, the
+//! layout says so ([`DialogRest::visible`] is 0), and nothing can be allowed. `app::dialogs::permission` decides which
+//! key answers what; the keymap provides the keys on the buttons.
 
 mod answers;
 mod content;
@@ -33,12 +33,12 @@ use crate::ui::dialogs::{self, draw_rows, more_lines, notice_rows, room_of_headi
 use crate::ui::highlight::{CodeColours, Highlights};
 use crate::ui::text::{Indent, Row, chop, clean_line, reveal, truncate, width};
 
-/// A laid-out dialog. Its rows are kept for as long as the same is shown, so a frame costs what is in view.
+/// A laid-out dialog. Its rows are cached while the same content is shown, so a frame costs only the visible rows.
 #[derive(Debug, Default)]
 pub struct Laid {
     key: Option<Key>,
     written: Written,
-    /// Colours of its code were missing when it was laid out, at this revision of the colours.
+    /// The revision of the colours at layout time, if some of its code's colours were missing.
     uncoloured: Option<u64>,
     facts: Facts,
     notice: Vec<Row>,
@@ -46,12 +46,12 @@ pub struct Laid {
     label: Vec<Row>,
     pub places: Places,
     pub buttons: buttons::Row,
-    /// In the line under the content.
+    /// In the line below the content.
     pub others: buttons::Row,
     offset: usize,
 }
 
-/// In fewer rows there is only one place for all that is to be read.
+/// With fewer rows, the facts are part of the content.
 const ENOUGH_FOR_FACTS: u16 = 16;
 
 /// What the rows depend on.
@@ -59,7 +59,7 @@ const ENOUGH_FOR_FACTS: u16 = 16;
 struct Key {
     call: CallRef,
     since: Instant,
-    /// The hunk in view, and how many there are; `None` for the whole request.
+    /// The visible hunk, and how many there are; `None` for the whole request.
     hunk: Option<(usize, usize)>,
     width: u16,
     is_compact: bool,
@@ -69,8 +69,7 @@ struct Key {
 }
 
 impl Laid {
-    /// Finds a place for everything in the lower part of `over`. What it returns is for the dialog to
-    /// [settle](PermissionDialog::settle) before it is drawn.
+    /// Places everything at the bottom of `over`. Pass the result to [settle](PermissionDialog::settle) before drawing.
     pub fn lay_out(
         &mut self,
         questions: &Questions,
@@ -157,8 +156,7 @@ impl Laid {
         self.key = Some(key);
     }
 
-    /// The keys that do something beside answering, at the right of the line under the content: as many as there is room
-    /// for.
+    /// The keys that do something besides answering, at the right of the line below the content: as many as fit.
     fn place_others(&mut self, dialog: &PermissionDialog, settings: &Settings, rest: DialogRest) {
         let foot = self.places.foot;
         self.others = buttons::Row::default();
@@ -213,14 +211,14 @@ impl Laid {
         self.key.as_ref().is_some_and(|key| key.elsewhere.file)
     }
 
-    /// The name of the file that the first row in view is of.
+    /// The name of the file in the first visible row.
     fn file_in_view(&self) -> Option<&Line<'static>> {
         let mut files = self.written.files.iter().rev();
         let found = files.find(|(first, _)| *first <= self.offset);
         found.or(self.written.files.first()).map(|(_, line)| line)
     }
 
-    /// While something is written or picked, the question stands back.
+    /// The facts are hidden while the person writes or picks changes.
     fn shown_facts(&self, dialog: &PermissionDialog) -> &[Row] {
         match dialog.stage() {
             Stage::Asking => &self.facts.rows,
@@ -228,7 +226,7 @@ impl Laid {
         }
     }
 
-    /// What is out of view, how far the picking is, and the rule.
+    /// How much is hidden, the progress of picking, and the rule.
     fn foot_words(
         &self,
         dialog: &PermissionDialog,
@@ -278,7 +276,7 @@ impl Laid {
     }
 }
 
-/// The changes, while they are being picked.
+/// The changes, while the person picks them.
 fn picking_of(dialog: &PermissionDialog) -> Option<&Picking> {
     dialog.picking().filter(|_| dialog.stage() == Stage::Hunks)
 }
@@ -302,7 +300,7 @@ fn label_rows(dialog: &PermissionDialog, width: u16, theme: &Theme) -> Vec<Row> 
     chop(line, width, &Indent::default())
 }
 
-/// The only file that is changed, or the one whose change is being picked.
+/// The only changed file, or the file of the hunk being picked.
 fn only_file(dialog: &PermissionDialog) -> Option<&Diff> {
     match (picking_of(dialog), dialog.diffs()) {
         (Some(picking), _) => Some(picking.choices().diff_of(picking.current())),
@@ -311,7 +309,7 @@ fn only_file(dialog: &PermissionDialog) -> Option<&Diff> {
     }
 }
 
-/// Whether the heading names the file whole, with nothing in its name that hides.
+/// Whether the heading shows the file's whole name without hidden characters.
 fn names_file(dialog: &PermissionDialog, columns: u16, theme: &Theme) -> bool {
     let Some(diff) = only_file(dialog) else {
         return false;
@@ -319,7 +317,7 @@ fn names_file(dialog: &PermissionDialog, columns: u16, theme: &Theme) -> bool {
     if reveal(diff.path(), theme).to_string() != diff.path() {
         return false;
     }
-    // As wide as its place among others can become.
+    // The largest width of its number in the queue.
     let aside = place(dialog, true, (99, 99), theme).width();
     width(&heading(dialog)) <= room_of_heading(columns, aside)
 }
@@ -342,7 +340,7 @@ fn heading(dialog: &PermissionDialog) -> String {
     }
 }
 
-/// How much changes in the file that the heading names, and where one is in the queue.
+/// How much changes in the file that the heading names, and the number in the queue.
 fn place(
     dialog: &PermissionDialog,
     names_file: bool,

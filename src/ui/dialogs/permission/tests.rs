@@ -50,7 +50,7 @@ impl Screen {
         dialog.obstacle()
     }
 
-    /// A frame, as the runtime makes one.
+    /// Draws a frame like the runtime does.
     fn paint(&mut self) -> Buffer {
         let mut code = Highlights::default();
         let rest = self
@@ -73,7 +73,7 @@ impl Screen {
         rows.collect::<Vec<_>>().join("\n")
     }
 
-    /// Presses keys by what they do, each after a frame and a pause.
+    /// Performs actions, each after a frame and a delay.
     fn perform(mut self, actions: &[Action]) -> Self {
         for action in actions {
             self.paint();
@@ -263,7 +263,7 @@ fn a_rule_is_edited_beside_the_file_it_goes_to() {
     assert_eq!(screen.caret, Some(Position::new(21, 21)));
 }
 
-/// `touch`, whose arguments a wider rule leaves open.
+/// `touch` with arguments that a wider rule leaves open.
 fn touch() -> PermissionRequest {
     PermissionRequest {
         rule: Some(RuleOffer {
@@ -455,7 +455,7 @@ fn rows_are_laid_out_once_for_as_long_as_they_stay_the_same() {
     assert_ne!(screen.laid.written.rows.as_ptr(), rows);
 }
 
-/// Text that tries to be something else.
+/// Text that imitates something else.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[ -~]{0,30}",
@@ -489,7 +489,7 @@ proptest! {
         }
     }
 
-    /// Whoever has scrolled through it has seen each character of the command.
+    /// Scrolling through the request shows every character of the command.
     #[test]
     fn all_of_a_command_is_in_the_rows(command in "[ -~]{1,300}", width in 8..90_u16, height in 4..30_u16) {
         let mut screen = Screen::new(bash(json!({ "command": command.clone() })), width, height);
@@ -499,7 +499,7 @@ proptest! {
     }
 }
 
-/// A row without its decoration; all of these tests' commands are one column a letter.
+/// A row without its decoration; every character of these commands is one column wide.
 fn shown(row: &Row) -> String {
     let text = row.line.to_string();
     text.chars().skip(row.gutter.into()).collect()

@@ -1,26 +1,25 @@
 //! A list to choose from, over a dimmed screen.
 
 mod places;
-mod row;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 pub use self::places::Places;
-use self::row::{Columns, Painter};
 use super::frame;
 use super::modal::{draw_filter, keys, keys_in_frame, say_in_frame};
 use crate::app::Settings;
 use crate::app::dialogs::DialogRest;
-use crate::app::dialogs::picker::{Picker, Preview, Row};
+use crate::app::dialogs::picker::{Item, Picker, Preview, Row};
 use crate::app::search::find_all;
 use crate::keymap::Context;
 use crate::theme::{Role, Theme};
+use crate::ui::list::{Columns, Entry, Keeps, OutOfView, Painter};
 use crate::ui::page;
 use crate::ui::text::{self, clean, truncate, width};
 
-/// How many rows of the list there is room for.
+/// How many rows of the list fit.
 pub fn lay_out(picker: &Picker, whole: Rect) -> (Places, DialogRest) {
     let places = Places::of(picker, whole);
     let visible = usize::from(places.list.height);
@@ -59,7 +58,8 @@ fn count(picker: &Picker) -> String {
 fn draw_list(picker: &Picker, theme: &Theme, places: &Places, buf: &mut Buffer) {
     let Places { list, rest, .. } = *places;
     let rows = picker.window();
-    let columns = Columns::of(picker, usize::from(list.width));
+    let entries = picker.items().iter().map(|item| entry(item, &[]));
+    let columns = Columns::of(entries, usize::from(list.width));
     for (y, row) in (list.y..list.bottom()).zip(rows) {
         let area = Rect {
             y,
@@ -75,26 +75,19 @@ fn draw_list(picker: &Picker, theme: &Theme, places: &Places, buf: &mut Buffer) 
             Row::Item(number) => {
                 let painter = Painter {
                     theme,
-                    columns: &columns,
+                    columns,
                     area,
                 };
                 if let Some((item, matched)) = picker.get(number) {
-                    painter.draw(item, matched, number == picker.chosen_number(), buf);
+                    let chosen = number == picker.chosen_number();
+                    painter.draw(&entry(item, matched), chosen, buf);
                 }
             }
         }
     }
     let muted = theme.style(Role::Muted);
-    let words = match picker.out_of_view() {
-        (0, 0) => String::new(),
-        (0, below) => format!("{below} more ↓"),
-        (above, 0) => format!("{above} more ↑"),
-        (above, below) => format!("{above} more ↑   {below} more ↓"),
-    };
-    if !rest.is_empty() {
-        let words = truncate(&words, usize::from(rest.width.saturating_sub(2)));
-        buf.set_string(rest.x + 2, rest.y, words, muted);
-    }
+    let (above, below) = picker.out_of_view();
+    OutOfView { above, below }.draw(theme, rest, buf);
     if rows.is_empty() && !list.is_empty() {
         let words = match (picker.is_loading, picker.is_filtered()) {
             (true, _) => "looking …",
@@ -106,7 +99,18 @@ fn draw_list(picker: &Picker, theme: &Theme, places: &Places, buf: &mut Buffer) 
     }
 }
 
-/// What is chosen, in full: where the filter found something, else its start or its end.
+fn entry<'a>(item: &'a Item, matched: &'a [u32]) -> Entry<'a> {
+    Entry {
+        mark: item.mark,
+        name: &item.label,
+        matched,
+        keeps: Keeps::Start,
+        about: &item.about,
+        hint: &item.hint,
+    }
+}
+
+/// The preview of the selected item: where the filter matched, else its start or its end.
 fn draw_preview(picker: &Picker, theme: &Theme, places: &Places, buf: &mut Buffer) {
     let Places { edge, preview, .. } = *places;
     let line = if edge.width == 1 { "│" } else { "─" };
@@ -149,7 +153,7 @@ fn draw_preview(picker: &Picker, theme: &Theme, places: &Places, buf: &mut Buffe
     }
 }
 
-/// The keys; or what has to be pressed again.
+/// The keys, or the question that asks for confirmation.
 fn draw_last_line(picker: &Picker, settings: &Settings, area: Rect, buf: &mut Buffer) {
     let contexts = [Context::Picker, Context::Global];
     let Some((action, word)) = picker.question() else {

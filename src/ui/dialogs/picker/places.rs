@@ -1,26 +1,26 @@
-//! Who gets which cells of the box. It keeps its size while the list is narrowed, so that nothing jumps.
+//! The parts of the box. It keeps its size while the list is filtered, so that nothing jumps.
 
 use ratatui::layout::Rect;
 
 use crate::app::dialogs::picker::{Picker, Preview};
 use crate::ui::dialogs::{centred, inside};
 
-/// Parts of the box; one without room has no size.
+/// The parts of the box; one without room is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Places {
     pub area: Rect,
     pub filter: Rect,
     pub list: Rect,
-    /// Says how much of the list is above and below.
+    /// How much of the list is hidden above and below.
     pub rest: Rect,
-    /// The line between list and preview.
+    /// The line between the list and the preview.
     pub edge: Rect,
     pub preview: Rect,
 }
 
-/// How wide a list is alone, and together with a preview.
+/// The width of a list alone, and with a preview.
 const WIDE: (u16, u16) = (84, 132);
-/// The preview stands at the right from this width on, below the list from this height on.
+/// From this width on the preview is at the right; from this height on it is below the list.
 const ROOM_BESIDE: u16 = 84;
 const ROOM_BELOW: u16 = 13;
 
@@ -29,7 +29,7 @@ impl Places {
         let has_preview = picker.kind.has_preview() != Preview::None;
         let wide = if has_preview { WIDE.1 } else { WIDE.0 };
         let most = whole.height - whole.height / 5;
-        // The frame, the filter and a row of air.
+        // The frame, the filter and an empty row.
         let wanted = clamp(picker.full_height().max(3)).saturating_add(4);
         let wanted = if has_preview || picker.is_loading {
             most

@@ -8,7 +8,7 @@ use crate::ui::diff::{Options, live};
 use crate::ui::highlight::{CodeColours, Highlighted, Uncoloured};
 use crate::ui::text::Row;
 
-/// A file in the making: its last lines.
+/// The last lines of a file that is being written.
 fn growing(content: &str, fold: usize, theme: &Theme, code: &mut dyn CodeColours) -> Vec<Row> {
     let preview = Preview::Write {
         path: "src/main.rs",
@@ -60,7 +60,7 @@ fn a_growing_file_is_coloured_as_far_as_its_lines_are_complete() {
     }
 }
 
-/// Notes how much it was asked for, and has no answer yet.
+/// Records how much was requested, and never answers.
 struct Slow(Vec<usize>);
 
 impl CodeColours for Slow {

@@ -1,4 +1,4 @@
-//! When a key answers, and which request.
+//! When a key answers, and which request it answers.
 
 use super::{Asked, DENIED, STAYS, answered, bash, command, edit, question};
 use crate::app::dialogs::permission::{ARM_DELAY, Stage};

@@ -1,4 +1,4 @@
-//! A dialog with a clock, requests to ask, and the keys that are built in.
+//! A dialog with a clock, requests to ask, and the built-in keys.
 
 mod answering;
 mod random;
@@ -18,7 +18,7 @@ use crate::protocol::{
     Answer, CallRef, FileDiff, PermissionRequest, Question, QuestionKind, Reply, RuleOffer,
 };
 
-/// A dialog with a clock and the keys that are built in.
+/// A dialog with a clock and the built-in keys.
 struct Asked {
     queue: Questions,
     keymap: Keymap,
@@ -26,7 +26,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Read to its end and armed.
+    /// Read to the end and armed.
     fn ready(question: Question) -> Self {
         let mut asked = Self::fresh(question);
         asked.show(0).wait(300);
@@ -57,7 +57,7 @@ impl Asked {
         self
     }
 
-    /// A frame with ten rows of the content, and this many beyond them.
+    /// A frame with ten rows of the content, and this many below them.
     fn show(&mut self, furthest: usize) -> &mut Self {
         self.settle(furthest, 10)
     }
@@ -139,7 +139,7 @@ fn command() -> PermissionRequest {
     }
 }
 
-/// Lines 2, 12 and 14 change: two hunks, of which the second can be split.
+/// Lines 2, 12 and 14 change: two hunks; the second can be split.
 fn change() -> PermissionRequest {
     let before: Vec<String> = (1..=20).map(|line| format!("line {line}\n")).collect();
     let mut after = before.clone();

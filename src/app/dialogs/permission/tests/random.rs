@@ -1,4 +1,4 @@
-//! Any order of events.
+//! Events in any order.
 
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
@@ -33,7 +33,7 @@ fn inputs() -> impl Strategy<Value = Vec<Input>> {
 }
 
 proptest! {
-    /// Whatever happens, each request gets at most one answer, and none is allowed in the 300 ms after it appeared.
+    /// Each request gets at most one answer, and none is allowed in the first 300 ms.
     #[test]
     fn no_order_of_events_answers_twice_or_too_early(inputs in inputs()) {
         let mut asked = Asked::fresh(edit("0"));

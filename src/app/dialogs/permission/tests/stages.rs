@@ -220,7 +220,7 @@ fn a_paste_answers_nothing() {
     assert_eq!(asked.current(), Some(CallRef::from("1")));
 }
 
-/// Some files, and how many of how many changes are not in them.
+/// Some files, and how many of how many changes they leave out.
 fn part_of((count, of): (usize, usize), files: &[(&str, String)]) -> Answer {
     let part = |(path, after): &(&str, String)| PartOfFile {
         path: (*path).to_owned(),
