@@ -233,6 +233,7 @@ fn spawn(
         home: home.to_owned(),
         unasked: agent_tui::process::sandbox::Unasked::Auto,
         ground: std::sync::OnceLock::new(),
+        search: None,
         git: Git::new(programs.clone()),
         programs,
     };

@@ -15,6 +15,7 @@ use super::reload;
 use super::{UsageError, prompt, session};
 use crate::agent;
 use crate::agent::system_prompt::{Surroundings, system_prompt};
+use crate::config::add_key_variable;
 use crate::config::dirs::create_private_dir;
 use crate::conversation::limits;
 use crate::executor::{self, Asking, Context, Shared};
@@ -22,10 +23,11 @@ use crate::git::{self, Git};
 use crate::headless;
 use crate::headless::output::Output;
 use crate::hooks::occasion::Source;
-use crate::permissions::Store;
+use crate::permissions::{Store, names};
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
-use crate::protocol::{AgentId, ToolsTold};
+use crate::protocol::{AgentId, ServerTool, ToolsTold, WebSearch};
+use crate::provider::Provider;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::retry;
@@ -114,6 +116,9 @@ pub(super) async fn setup(
     asking: Asking,
     fresh: Source,
 ) -> Result<agent::Setup, UsageError> {
+    if let Some(search) = &project.settings.web_search {
+        search.key_variable().map(add_key_variable);
+    }
     let programs = project.programs(args);
     // Git is slow, so everything else is done meanwhile.
     let git = git::status::ask(&programs, &project.workspace);
@@ -132,17 +137,15 @@ pub(super) async fn setup(
     };
     let (catalogue, mut problems) = project.extensions(args);
     let (registry, taken) = Project::registry(&catalogue);
-    problems.extend(taken);
+    let (search, search_problem) = search(&project.settings, provider.as_ref());
+    problems.extend(taken.into_iter().chain(search_problem));
+    let mut offer = project.offer(args, &catalogue);
+    offer.about.search.clone_from(&search);
     let told = session.history.tools();
-    let tools = tools(
-        &project,
-        &model,
-        registry,
-        project.offer(args, &catalogue),
-        told,
-    );
+    let tools = tools(&project, &model, registry, offer, told);
     let hooks = project.hooks(&session.id, &session.log.path(), &programs);
-    let env = environment(args, &project, results_dir, programs);
+    let mut env = environment(args, &project, results_dir, programs);
+    env.search = search;
     let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
     shared.catalogue = Some(catalogue);
@@ -187,6 +190,24 @@ pub(super) async fn setup(
         past: session.past,
         notices,
     })
+}
+
+/// Who searches the web; what the person should know if nobody does, though the settings want it.
+fn search(settings: &Settings, provider: &dyn Provider) -> (Option<WebSearch>, Option<String>) {
+    let search = settings.web_search.clone();
+    if search != Some(WebSearch::Provider) {
+        return (search, None);
+    }
+    if !provider.serves(ServerTool::WebSearch) {
+        let name = provider.name();
+        let notice = format!("web search is off: {name} has none; set a `backend` in `webSearch`");
+        return (None, Some(notice));
+    }
+    if settings.rules.restricts(names::WEB_SEARCH) {
+        let notice = "web search is off: your rules restrict it, and the provider can't ask you";
+        return (None, Some(notice.to_owned()));
+    }
+    (search, None)
 }
 
 fn tools(
@@ -282,6 +303,7 @@ fn environment(
         home: places.home,
         unasked: project.settings.unasked.unwrap_or_default(),
         ground: OnceLock::new(),
+        search: None,
         git: Git::new(programs.clone()),
         programs,
     }

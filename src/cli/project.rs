@@ -12,8 +12,9 @@ use crate::executor::Places;
 use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store, names};
 use crate::process::Programs;
-use crate::protocol::{Mode, SessionId};
+use crate::protocol::{Mode, ServerTool, SessionId, WebSearch};
 use crate::provider::models::context_window;
+use crate::provider::wires::Wire;
 use crate::settings::extensions::{Catalogue, Sources};
 use crate::settings::files::{Files, Owner};
 use crate::settings::memory::Standing;
@@ -199,6 +200,16 @@ impl Project {
         Some(runner)
     }
 
+    /// Who searches the web, as far as that is known before the provider is.
+    fn search(&self, args: &Args) -> Option<WebSearch> {
+        let provider = args.provider.as_ref().or(self.settings.provider.as_ref());
+        let serves = |name: &String| {
+            Wire::named(name).is_some_and(|wire| wire.serves(ServerTool::WebSearch))
+        };
+        let search = self.settings.web_search.clone();
+        search.filter(|search| *search != WebSearch::Provider || provider.is_none_or(serves))
+    }
+
     /// What files add, and what is wrong with them.
     pub fn extensions(&self, args: &Args) -> (Catalogue, Vec<String>) {
         let commands = Commands::default();
@@ -249,6 +260,7 @@ impl Project {
                 model,
                 extensions: catalogue.now(),
                 deferral: self.settings.tool_search.unwrap_or_default(),
+                search: self.search(args),
             },
         }
     }

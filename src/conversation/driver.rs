@@ -4,6 +4,7 @@
 //! for other events at the same time, and one task sees everything in one order.
 
 mod opening;
+mod sending;
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -13,7 +14,6 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
 
 use super::hook_caller::{HookCaller, Starting, may_stop};
 use super::journal::Journal;
@@ -31,7 +31,6 @@ use crate::protocol::{
 };
 use crate::provider::{Batch, Provider, Request, StreamEvent, retry};
 use crate::session::{Record, telling};
-use crate::tools::offered::News;
 
 /// What a conversation is made of.
 pub struct Parts {
@@ -331,8 +330,8 @@ impl Conversation {
             Next::ShowInput { call, fragment } => {
                 journal.tell_call(call, CallEvent::Input(fragment));
             }
-            Next::Keep(block) => {
-                journal.append(Record::Block { block });
+            Next::Keep { block, call } => {
+                journal.append(Record::Block { block, call });
             }
             Next::Execute(call) => exchange.executor.add(call, journal),
             Next::Drain => {
@@ -427,68 +426,6 @@ impl Conversation {
         self.journal.append(Record::User { message });
     }
 
-    /// Tells the person once if the cost limit has no effect.
-    fn warn_of_no_price(&mut self) {
-        let is_unbounded = self.limits.max_cost.is_some() && self.limits.price.is_none();
-        if self.kind.is_none()
-            && is_unbounded
-            && !std::mem::replace(&mut self.warned_of_no_price, true)
-        {
-            let model = &self.request.model;
-            let text = format!(
-                "`maxCost` has no effect: no price known for {model}; set it under `prices`"
-            );
-            self.journal.notice(text);
-        }
-    }
-
-    /// Repairs the history if necessary, and sends it.
-    fn send(&mut self, attempt: u32) {
-        self.warn_of_no_price();
-        self.refresh_extensions();
-        if !self.news.is_empty() {
-            let message = Message::from_user(std::mem::take(&mut self.news));
-            self.journal.append(Record::Told { message });
-        }
-        if let Some(what) = self.journal.history().repairs() {
-            if !what.is_empty() {
-                let notice = format!(
-                    "repaired the conversation before sending: {}",
-                    what.join("; ")
-                );
-                self.journal.notice(notice);
-            }
-            self.journal.append(Record::Repaired { what });
-        }
-        let (offered, news) = self.context.tools.send();
-        if news != News::default() {
-            self.journal.append(Record::Offered {
-                tools: news.offered,
-                announced: news.announced,
-            });
-        }
-        self.journal.append(Record::Request {
-            provider: self.provider.name().to_owned(),
-            model: self.request.model.clone(),
-            attempt,
-        });
-        let provider = self.provider.clone();
-        let request = Request {
-            messages: self.journal.history().messages().clone(),
-            tools: offered.definitions().clone(),
-            lasting_tools: offered.lasting(),
-            system: with_tools(&self.request.system, offered.announcement()),
-            ..self.request.clone()
-        };
-        if let Some(exchange) = &mut self.exchange {
-            let context = self.context.clone();
-            exchange.executor = Executor::new(context, self.policy, &exchange.token, offered);
-            let opening = async move { provider.open(&request).await };
-            let opening = opening.instrument(trace::request(self.agent, attempt));
-            exchange.waiting = Waiting::Open(Box::pin(opening));
-        }
-    }
-
     fn look_at(&mut self, prompt: &[Block]) {
         if let Some(exchange) = &mut self.exchange {
             let (starting, token) = (self.starting.clone(), exchange.token.child_token());
@@ -575,15 +512,6 @@ impl Conversation {
             Some(_) => Event::SubagentStop,
         }
     }
-}
-
-/// The system prompt with what it says about tools: behind who the model is, which never changes.
-fn with_tools(system: &[String], announcement: Option<String>) -> Vec<String> {
-    let mut parts = system.to_vec();
-    if let Some(announcement) = announcement {
-        parts.insert(parts.len().min(1), announcement);
-    }
-    parts
 }
 
 impl Exchange {

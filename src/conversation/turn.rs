@@ -9,7 +9,7 @@ use std::time::Duration;
 mod answering;
 mod names;
 
-use self::names::Names;
+use self::names::{Names, Served};
 use super::limits::{self, Limits, Pauses, Repeated};
 use super::spending::Account;
 use super::words::{PAUSED, STREAM_HINT};
@@ -87,7 +87,11 @@ pub enum Next {
         fragment: String,
     },
     /// A complete block that was not streamed as text and is not a call: it belongs in the log.
-    Keep(Block),
+    Keep {
+        block: Block,
+        /// The call that it tells of, where the provider runs one.
+        call: Option<CallRef>,
+    },
     Execute(ToolCall),
     /// No more calls will come: wait until all have their results.
     Drain,
@@ -162,6 +166,8 @@ pub struct Turn {
     /// Whether a message was added to the history.
     prompted: bool,
     answer: Partial,
+    /// The calls that the provider runs. One of an answer that paused has its result in the next.
+    served: Served,
     /// How often in a row a request has failed.
     failures: u32,
     responses: u32,
@@ -243,6 +249,7 @@ impl Turn {
             attempt: 0,
             prompted: false,
             answer: Partial::default(),
+            served: Served::default(),
             failures: 0,
             responses: 0,
             used: Account::new(limits.price),

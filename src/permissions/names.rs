@@ -18,6 +18,8 @@ pub const EDIT: &str = "Edit";
 pub const BASH: &str = "Bash";
 /// Rules for hosts.
 pub const WEB_FETCH: &str = "WebFetch";
+/// Rules for searches of the web.
+pub const WEB_SEARCH: &str = "WebSearch";
 
 /// The tools that come with the program. Others are custom tools and MCP tools.
 pub(super) const TOOLS: [&str; 23] = [
@@ -33,7 +35,7 @@ pub(super) const TOOLS: [&str; 23] = [
     "Grep",
     "LS",
     WEB_FETCH,
-    "WebSearch",
+    WEB_SEARCH,
     "NotebookEdit",
     "TodoWrite",
     "Task",
@@ -103,7 +105,7 @@ pub fn touched_by_absent(tool: &str, input: &Value) -> Touches {
 pub(super) fn absent_changes_nothing(tool: &str) -> bool {
     matches!(
         tool,
-        WEB_FETCH | "WebSearch" | "TodoWrite" | "Task" | "TaskOutput" | "AskUserQuestion"
+        WEB_FETCH | WEB_SEARCH | "TodoWrite" | "Task" | "TaskOutput" | "AskUserQuestion"
     )
 }
 

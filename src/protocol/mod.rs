@@ -1,7 +1,7 @@
-//! The words that every part of the program shares: ids, messages, tool calls, questions, events and commands.
+//! The types that every part of the program shares: ids, messages, tool calls, questions, events and commands.
 //!
-//! Plain data that depends on nothing else in the crate. The serde derives here are the vocabulary of the session
-//! log and of `--output-format stream-json`: changing a name changes both.
+//! Plain data that depends on nothing else in the crate. The serde derives here define the format of the session log
+//! and of `--output-format stream-json`: changing a name changes both.
 
 pub mod about;
 pub mod command;
@@ -13,6 +13,8 @@ pub mod input;
 pub mod message;
 pub mod offering;
 pub mod question;
+pub mod search;
+pub mod served;
 pub mod shown;
 pub mod source;
 pub mod spending;
@@ -42,6 +44,8 @@ pub use question::{
     Answer, AnswerNote, ChoiceOption, ChoiceRequest, Chosen, LeftOut, PartOfFile,
     PermissionRequest, Question, QuestionKind, Reply, RuleOffer,
 };
+pub use search::{Backend, SearchService, WebSearch};
+pub use served::{Found, ServerCall, ServerTool};
 pub use shown::{FileDiff, Shown};
 pub use source::{NamedFile, Source};
 pub use spending::{Price, Spending};

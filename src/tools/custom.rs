@@ -32,7 +32,7 @@ use crate::permissions::Grant;
 use crate::process::child;
 use crate::process::output::{DRAIN, plain, read_some};
 use crate::protocol::{
-    CustomTool, FileDiff, Level, PartOfFile, SubjectFields, ToolDefinition, Touches,
+    CustomTool, FileDiff, Level, PartOfFile, ServerTool, SubjectFields, ToolDefinition, Touches,
 };
 
 /// Where the input is besides stdin, unless it is too long for the kernel.
@@ -135,11 +135,16 @@ impl AnyTool for Custom {
             input_schema: self.tool.input_schema.clone(),
             strict: false,
             input_examples: Vec::new(),
+            server: None,
         }
     }
 
     fn is_enabled(&self, _about: &DescribeCx) -> bool {
         true
+    }
+
+    fn served_by(&self, _about: &DescribeCx) -> Option<ServerTool> {
+        None
     }
 
     fn facts(&self, input: &Value) -> CallFacts {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::files::{self, View, open, path};
-use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use super::{Demand, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
 use crate::protocol::{Level, OutputFormat, Touches};
 
@@ -59,7 +59,7 @@ impl Tool for Read {
             doing: "reading a file".into(),
             // Pages are smaller than this. Writing a page to a file for Read to read would not help.
             max_result_chars: 200_000,
-            is_essential: true,
+            demand: Demand::Essential,
             ..ToolSpec::new(
                 NAME,
                 include_str!("../../assets/tools/read.md"),

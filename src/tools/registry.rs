@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::any::{AnyTool, Erased};
-use super::{DescribeCx, Tool, ToolSpec};
+use super::{Demand, DescribeCx, Tool, ToolSpec};
 use crate::permissions::Rules;
 use crate::permissions::names::touched_by_absent;
 use crate::protocol::{PreviewFields, ToolDefinition, ToolInfo, Touches};
@@ -96,6 +96,8 @@ impl Registry {
             registry.add(super::task_output::TaskOutput),
             #[cfg(feature = "web")]
             registry.add(super::web_fetch::WebFetch::default()),
+            #[cfg(feature = "web")]
+            registry.add(super::web_search::WebSearch),
             registry.add(super::todo_write::TodoWrite),
             registry.add(super::tool_search::ToolSearch),
             registry.add(super::write::Write),
@@ -164,7 +166,7 @@ impl Registry {
         let everyday = self
             .tools
             .iter()
-            .filter(|known| known.tool.spec().is_essential);
+            .filter(|known| known.tool.spec().demand == Demand::Essential);
         for known in everyday {
             known.tool.prepare();
         }
@@ -173,11 +175,14 @@ impl Registry {
     /// The tools that this run offers.
     #[must_use]
     pub fn offered(&self, offer: &Offer) -> Self {
+        let is_served = |known: &Known| known.tool.served_by(&offer.about).is_some();
         let offers = |known: &&Known| {
             let spec = known.tool.spec();
-            (!offer.simple || spec.is_essential)
+            (!offer.simple || spec.demand == Demand::Essential)
                 && !offer.rules.denies_whole(&spec.name)
                 && known.tool.is_enabled(&offer.about)
+                // What the provider runs cannot be asked about.
+                && !(is_served(known) && offer.rules.restricts(&spec.name))
         };
         let offered: Vec<&Known> = self.tools.iter().filter(offers).collect();
         let has = |name: &str| offered.iter().any(|known| known.name() == name);
@@ -225,8 +230,9 @@ impl Registry {
 
     /// The tools that a request can announce by name only: those of guests, and those that most conversations do without.
     pub fn deferrable(&self) -> impl Iterator<Item = &str> {
-        let can_wait =
-            |known: &&Known| known.origin != Origin::BuiltIn || known.tool.spec().is_rare;
+        let can_wait = |known: &&Known| {
+            known.origin != Origin::BuiltIn || known.tool.spec().demand == Demand::Rare
+        };
         self.tools.iter().filter(can_wait).map(Known::name)
     }
 

@@ -109,7 +109,7 @@ fn setting(key: &str, value: &Value, own: &[String], add: &mut impl FnMut(Kind, 
                 add(Kind::Server, format!("{name}: {}", command(server)), server);
             }
         }
-        ("provider" | "model" | "baseUrl", value) => {
+        ("provider" | "model" | "smallModel" | "baseUrl", value) => {
             add(Kind::Provider, format!("{key}: {}", words(value)), value);
         }
         (key, value) if is_harmless(key, value) => {}

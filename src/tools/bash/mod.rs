@@ -30,8 +30,8 @@ use self::held::Held;
 use self::shell::{Ended, Shell, Start};
 use super::files::image::Format;
 use super::{
-    ContextChange, MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
-    Validated,
+    ContextChange, Demand, MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput,
+    ToolSpec, Validated,
 };
 use crate::permissions::{Grant, bash as reader};
 use crate::process::child;
@@ -71,7 +71,7 @@ impl Tool for Bash {
                 command: "command".into(),
             },
             can_background: true,
-            is_essential: true,
+            demand: Demand::Essential,
             ..ToolSpec::new(
                 NAME,
                 include_str!("../../../assets/tools/bash.md"),

@@ -61,6 +61,7 @@ impl Scratch {
             home: home.join("home"),
             unasked: Unasked::Auto,
             ground: OnceLock::new(),
+            search: None,
             git: Git::new(programs.clone()),
             programs,
         };
