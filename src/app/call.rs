@@ -275,6 +275,10 @@ impl Call {
         completed.ran = match (self.times.asked, self.times.running) {
             (Some(_), Some(running)) => now.saturating_duration_since(running),
             (Some(_), None) => Duration::ZERO,
+            // A provider does not say how long its own calls took.
+            (None, Some(running)) if completed.ran.is_zero() => {
+                now.saturating_duration_since(running)
+            }
             (None, _) => completed.ran,
         };
         if completed.outcome != CallOutcome::Backgrounded {

@@ -3,6 +3,9 @@
 //! [`Conversation::next`] waits until one thing has happened, and can be dropped at any time. So the caller can wait
 //! for other events at the same time, and one task sees everything in one order.
 
+mod opening;
+mod sending;
+
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,11 +14,10 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
 
 use super::hook_caller::{HookCaller, Starting, may_stop};
 use super::journal::Journal;
-use super::limits::{Hooked, Limits};
+use super::limits::Limits;
 use super::spending::Account;
 use super::trace;
 use super::turn::{Fact, Look, Next, Turn};
@@ -24,12 +26,11 @@ use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::hooks::occasion::Notification;
 use crate::hooks::{self, Event, Occasion};
 use crate::protocol::{
-    AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Origin, Role,
+    AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Price, Role,
     Spending, Told, ToolCall, TurnSummary, Usage,
 };
 use crate::provider::{Batch, Provider, Request, StreamEvent, retry};
 use crate::session::{Record, telling};
-use crate::tools::offered::News;
 
 /// What a conversation is made of.
 pub struct Parts {
@@ -85,6 +86,8 @@ pub struct Conversation {
     /// Whether the person was told that `maxCost` has no effect.
     warned_of_no_price: bool,
     exchange: Option<Exchange>,
+    /// The model and its price that count again when the turn ends.
+    usual_model: Option<(String, Option<Price>)>,
 }
 
 /// One running exchange.
@@ -132,6 +135,7 @@ impl Conversation {
             starting: None,
             warned_of_no_price: false,
             exchange: None,
+            usual_model: None,
         }
     }
 
@@ -197,35 +201,6 @@ impl Conversation {
         Some((made.clone(), self.permitted.contains(&call)))
     }
 
-    /// Begins an exchange; [`next`](Self::next) runs it to its end.
-    pub fn begin(&mut self, prompt: Vec<Block>) {
-        self.journal.begin_turn();
-        self.used_by_subagents = Usage::default();
-        let origin = Origin {
-            provider: self.provider.name().to_owned(),
-            model: self.request.model.clone(),
-        };
-        let limits = Limits {
-            hooked: Hooked {
-                prompts: self.starting.is_some() || self.asks_about_prompts(),
-                end: self.hooks.has(self.stop_event()),
-            },
-            ..self.limits
-        };
-        let (offered, token) = (self.context.tools.snapshot(), self.token.child_token());
-        let seed = fastrand::u64(..);
-        let mut turn = Turn::new(origin, limits, self.retry, self.numbers, seed);
-        let nexts = turn.handle(Fact::Prompted(prompt));
-        self.exchange = Some(Exchange {
-            turn,
-            executor: Executor::new(self.context.clone(), self.policy, &token, offered),
-            token,
-            waiting: Waiting::Nothing,
-            ending: None,
-        });
-        self.follow(nexts);
-    }
-
     /// Waits until something has happened in the exchange, and acts on it. Returns how the exchange ended, once it
     /// has; the caller then calls [`finish`](Self::finish). Cancel-safe; waits forever if there is no exchange.
     pub async fn next(&mut self) -> Option<Ending> {
@@ -257,6 +232,7 @@ impl Conversation {
             None => TurnSummary::of(ending, took),
         };
         summary.usage.add(self.used_by_subagents);
+        self.close();
         let denials = self.journal.history().denials().to_vec();
         self.journal.append(telling::ended(&summary));
         self.journal.sync().await;
@@ -354,8 +330,8 @@ impl Conversation {
             Next::ShowInput { call, fragment } => {
                 journal.tell_call(call, CallEvent::Input(fragment));
             }
-            Next::Keep(block) => {
-                journal.append(Record::Block { block });
+            Next::Keep { block, call } => {
+                journal.append(Record::Block { block, call });
             }
             Next::Execute(call) => exchange.executor.add(call, journal),
             Next::Drain => {
@@ -402,7 +378,7 @@ impl Conversation {
                 journal.append(Record::Refused);
             }
             Next::Collect => {
-                let waiting = self.queue.pop_front();
+                let waiting = opening::take_message(&mut self.queue, &self.context);
                 return exchange.turn.handle(Fact::Collected(waiting));
             }
             Next::Wait {
@@ -448,70 +424,6 @@ impl Conversation {
         content.extend(prompt);
         let message = Message::from_user(content);
         self.journal.append(Record::User { message });
-    }
-
-    /// Tells the person once if the cost limit has no effect.
-    fn warn_of_no_price(&mut self) {
-        let is_unbounded = self.limits.max_cost.is_some() && self.limits.price.is_none();
-        if self.kind.is_none()
-            && is_unbounded
-            && !std::mem::replace(&mut self.warned_of_no_price, true)
-        {
-            let model = &self.request.model;
-            let text = format!(
-                "`maxCost` has no effect: no price known for {model}; set it under `prices`"
-            );
-            self.journal.notice(text);
-        }
-    }
-
-    /// Repairs the history if necessary, and sends it.
-    fn send(&mut self, attempt: u32) {
-        self.warn_of_no_price();
-        for problem in self.context.refresh_agents() {
-            self.journal.notice(problem);
-        }
-        if !self.news.is_empty() {
-            let message = Message::from_user(std::mem::take(&mut self.news));
-            self.journal.append(Record::Told { message });
-        }
-        if let Some(what) = self.journal.history().repairs() {
-            if !what.is_empty() {
-                let notice = format!(
-                    "repaired the conversation before sending: {}",
-                    what.join("; ")
-                );
-                self.journal.notice(notice);
-            }
-            self.journal.append(Record::Repaired { what });
-        }
-        let (offered, news) = self.context.tools.send();
-        if news != News::default() {
-            self.journal.append(Record::Offered {
-                tools: news.offered,
-                announced: news.announced,
-            });
-        }
-        self.journal.append(Record::Request {
-            provider: self.provider.name().to_owned(),
-            model: self.request.model.clone(),
-            attempt,
-        });
-        let provider = self.provider.clone();
-        let request = Request {
-            messages: self.journal.history().messages().clone(),
-            tools: offered.definitions().clone(),
-            lasting_tools: offered.lasting(),
-            system: with_tools(&self.request.system, offered.announcement()),
-            ..self.request.clone()
-        };
-        if let Some(exchange) = &mut self.exchange {
-            let context = self.context.clone();
-            exchange.executor = Executor::new(context, self.policy, &exchange.token, offered);
-            let opening = async move { provider.open(&request).await };
-            let opening = opening.instrument(trace::request(self.agent, attempt));
-            exchange.waiting = Waiting::Open(Box::pin(opening));
-        }
     }
 
     fn look_at(&mut self, prompt: &[Block]) {
@@ -600,15 +512,6 @@ impl Conversation {
             Some(_) => Event::SubagentStop,
         }
     }
-}
-
-/// The system prompt with what it says about tools: behind who the model is, which never changes.
-fn with_tools(system: &[String], announcement: Option<String>) -> Vec<String> {
-    let mut parts = system.to_vec();
-    if let Some(announcement) = announcement {
-        parts.insert(parts.len().min(1), announcement);
-    }
-    parts
 }
 
 impl Exchange {

@@ -231,7 +231,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 
 fn none_found(query: &str, found: &Found<'_>, deferred: &[ToolDefinition]) -> ToolError {
     let text = if deferred.is_empty() {
-        "There are no more tools to load: all of them are in this request".to_owned()
+        "Nothing to load: all tools are in this request already".to_owned()
     } else if found.missing.is_empty() {
         format!(
             "No tool matches `{}`. Use other words, or {SELECT}NAME with a name from the system prompt",
@@ -259,6 +259,7 @@ mod tests {
             input_schema: serde_json::json!({"type": "object"}),
             strict: false,
             input_examples: Vec::new(),
+            server: None,
         }
     }
 

@@ -129,7 +129,7 @@ fn note_rows(note: &AnswerNote, cx: &CellContext) -> Vec<Row> {
         AnswerNote::Saved { rule, file } => format!("always allowed: {rule}, saved to {file}"),
         AnswerNote::LeftOut(LeftOut { count, of }) => {
             let changes = if *of == 1 { "change" } else { "changes" };
-            format!("{count} of {of} {changes} left out by you")
+            format!("you skipped {count} of {of} {changes}")
         }
     };
     let text = clean_line(&text, 1).into_owned();
@@ -250,7 +250,8 @@ pub fn phase_words(phase: Phase) -> &'static str {
 
 /// The outcome of a call in a few words: `exit 1 · 58 lines · 14.2s`.
 pub fn outcome_words(call: &Call, completed: &Completed) -> String {
-    let ran = || Some(seconds(completed.ran));
+    // How long a provider took for a call of its own is not always known.
+    let ran = || (!completed.ran.is_zero()).then(|| seconds(completed.ran));
     let for_person = &completed.for_person;
     let parts: [Option<String>; 3] = match &completed.outcome {
         CallOutcome::Succeeded => [
@@ -258,7 +259,7 @@ pub fn outcome_words(call: &Call, completed: &Completed) -> String {
                 .exit
                 .filter(|code| *code != 0)
                 .map(|code| format!("exit {code}")),
-            output_size(call, completed),
+            sentence(completed).or_else(|| output_size(call, completed)),
             ran(),
         ],
         CallOutcome::Failed => match for_person.exit {
