@@ -515,7 +515,7 @@ fn who_waits_for_a_pipe_that_nobody_closes_is_told_so() {
     let mut said = BufReader::new(stderr);
     said.read_line(&mut line).expect("a line");
     assert!(
-        line.starts_with("note: waiting for the end of standard input"),
+        line.starts_with("note: waiting for input on stdin"),
         "{line}"
     );
     drop(stdin);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::app::call::Call;
+use crate::app::commands::Commands;
 use crate::app::transcript::{CellId, NoticeKind, Progress};
 use crate::app::{Activity, AppState, Work};
 use crate::protocol::{CallRef, SessionOpened, Told, TurnId};
@@ -10,6 +11,8 @@ use crate::protocol::{CallRef, SessionOpened, Told, TurnId};
 impl AppState {
     pub(super) fn opened(&mut self, mut opened: SessionOpened) {
         let past = std::mem::take(&mut opened.past);
+        let custom = &opened.extensions.commands;
+        self.composer.set_commands(Commands::with(custom));
         let wanted = self.session.wanted_model.take();
         let (provider, model) = (opened.provider.clone(), opened.model.clone());
         self.session.opened(opened);
@@ -106,12 +109,13 @@ impl AppState {
 
     /// A run of the program ended, and everything that was running ended with it.
     pub(super) fn run_ended(&mut self) {
-        if self.is_working() {
-            self.stop_writing(Progress::Cut);
-            self.panel.response_ended(self.moment);
+        if let Some(mut answering) = self.answering() {
+            answering.stop_writing(Progress::Cut);
+            answering.turn.response_ended(answering.moment);
             self.panel.end_turn();
             self.activity = Activity::Idle;
         }
+        self.end_nested();
         self.calls.end_run(self.moment);
     }
 }

@@ -205,7 +205,7 @@ impl ChoiceDialog {
         self.arming = Arming::new(now);
         let text = text.trim_end();
         if text.is_empty() {
-            self.notice = Some("the text was empty; it stays as it was".into());
+            self.notice = Some("the text was empty, so it is unchanged".into());
             return;
         }
         if let Some(page) = self.pages.get_mut(self.tab) {

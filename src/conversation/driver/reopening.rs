@@ -1,17 +1,11 @@
-//! What an exchange begins with: a message, or questions that an earlier run of the program has left open.
+//! Continues an exchange that an earlier run of the program has left while it waited for the person.
 
-use super::driver::Conversation;
-use super::turn::Fact;
-use crate::protocol::{Block, ToolCall};
+use super::{Conversation, Fact};
+use crate::protocol::ToolCall;
 use crate::session::Record;
 use crate::session::unfinished::{Progress, Unfinished};
 
 impl Conversation {
-    /// Begins an exchange; [`next`](Self::next) brings it to its end.
-    pub fn begin(&mut self, prompt: Vec<Block>) {
-        self.begin_with(Fact::Prompted(prompt));
-    }
-
     /// Continues the exchange that an earlier run of the program has left while it waited for the person: the questions are
     /// asked again. Returns whether there is one.
     pub fn reopen(&mut self) -> bool {
@@ -24,7 +18,8 @@ impl Conversation {
         }
         let calls = continuing.iter().map(|call| call.call).collect();
         self.journal.append(Record::Reopened { calls });
-        self.begin_with(Fact::Reopened {
+        self.open(None);
+        self.turn(Fact::Reopened {
             answer: unfinished.answer,
             calls: unfinished.calls,
             continuing,
