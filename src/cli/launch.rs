@@ -151,6 +151,9 @@ pub(super) async fn setup(
     let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
     let mut notices = project.notices();
+    let offered = context.tools.snapshot();
+    let names: Vec<&str> = offered.names().collect();
+    notices.extend(settings.unknown_tools(&names));
     notices.extend(system.notices);
     notices.extend(session.notices);
     notices.extend(agent_problems);
@@ -284,8 +287,7 @@ fn environment(
 fn shared(args: &Args, project: &Project, asking: Asking, env: Environment) -> Shared {
     let (rules, mode) = (project.settings.rules.clone(), project.mode(args));
     let mut shared = Shared::new(rules, mode, asking, project.places(args), Arc::new(env));
-    let overrides = project.settings.interrupt_behavior.clone();
-    shared.interrupt_overrides = overrides.into_iter().collect();
+    shared.set_tool_settings(project.settings.all_tools());
     shared.store = Some(Store::new(&project.dirs.data, &project.workspace));
     shared.live = Some(reload::live(args, project));
     shared
