@@ -1,7 +1,7 @@
 //! What each slash command does.
 
 use super::call::CallKey;
-use super::commands::{Slash, filled_in};
+use super::commands::Slash;
 use super::dialogs::Dialog;
 use super::dialogs::help::HelpDialog;
 use super::dialogs::pager::{Content, Pager};
@@ -31,6 +31,9 @@ impl AppState {
             Slash::Agents => {
                 return vec![Effect::Send(Command::Session(SessionCommand::ListAgents))];
             }
+            Slash::Skills => {
+                return vec![Effect::Send(Command::Session(SessionCommand::ListSkills))];
+            }
             Slash::Sessions if arguments.is_empty() => {
                 return self.choose_session();
             }
@@ -54,10 +57,9 @@ impl AppState {
                 self.flash_done(if on { "vim mode on" } else { "vim mode off" });
             }
             Slash::Quit => return self.quit_after_asking(),
-            Slash::Custom(prompt) => {
-                let shown = format!("/{name} {arguments}").trim_end().to_owned();
-                let message = Block::text(filled_in(&prompt, arguments)).shown_as(&shown);
-                return self.submit(vec![message], shown);
+            Slash::Custom => {
+                let line = format!("/{name} {arguments}").trim_end().to_owned();
+                return self.submit(vec![Block::text(&line)], line);
             }
         }
         Vec::new()

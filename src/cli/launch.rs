@@ -135,17 +135,20 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    let (agents, agent_problems) = project.agents(args);
+    let (catalogue, mut problems) = project.extensions(args);
+    let (registry, taken) = Project::registry(&catalogue);
     let (search, search_problem) = search(&project.settings, provider.as_ref());
-    let mut offer = project.offer(args, &agents);
+    problems.extend(taken.into_iter().chain(search_problem));
+    let mut offer = project.offer(args, &catalogue);
     offer.about.search.clone_from(&search);
-    let tools = tools(&project, &model, offer, session.history.tools());
+    let told = session.history.tools();
+    let tools = tools(&project, &model, registry, offer, told);
     let hooks = project.hooks(&session.id, &session.log.path(), &programs);
     let mut env = environment(args, &project, results_dir, programs);
     env.search = search;
     let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
-    shared.agents = Some(agents);
+    shared.catalogue = Some(catalogue);
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
     let begun = Record::Run {
@@ -161,8 +164,7 @@ pub(super) async fn setup(
     let mut notices = project.notices();
     notices.extend(system.notices);
     notices.extend(session.notices);
-    notices.extend(agent_problems);
-    notices.extend(search_problem);
+    notices.extend(problems);
     Ok(agent::Setup {
         context_window: project.window(&model),
         system: system.parts,
@@ -208,10 +210,16 @@ fn search(settings: &Settings, provider: &dyn Provider) -> (Option<WebSearch>, O
     (search, None)
 }
 
-fn tools(project: &Project, model: &str, mut offer: Offer, told: &ToolsTold) -> Tools {
+fn tools(
+    project: &Project,
+    model: &str,
+    registry: Registry,
+    mut offer: Offer,
+    told: &ToolsTold,
+) -> Tools {
     model.clone_into(&mut offer.about.model);
     offer.window = project.window(model);
-    let tools = Tools::resumed(Registry::built_in(), offer, told.clone());
+    let tools = Tools::resumed(registry, offer, told.clone());
     let preparing = tools.snapshot();
     tokio::task::spawn_blocking(move || preparing.prepare());
     tools

@@ -4,6 +4,8 @@
 //! touches. Tools that do not exist here cannot: what such tools of other programs with the same rules would touch is
 //! in [`touched_by_absent`].
 
+use std::path::{Component, Path};
+
 use serde_json::Value;
 
 use crate::protocol::Touches;
@@ -70,6 +72,24 @@ pub(super) fn family(tool: &str) -> Family {
 /// A rule for some calls of a tool.
 pub fn rule(tool: &str, specifier: &str) -> String {
     format!("{tool}({specifier})")
+}
+
+/// The rule for reading all that is below a directory; `None` where no rule can name it.
+pub fn reading_below(directory: &Path) -> Option<String> {
+    if directory
+        .components()
+        .any(|part| part == Component::ParentDir)
+    {
+        return None;
+    }
+    let mut pattern = String::new();
+    for letter in directory.display().to_string().chars() {
+        if "*?[]\\".contains(letter) {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    Some(rule(READ, &format!("/{pattern}/**")))
 }
 
 /// What a call of a tool that does not exist here touches.

@@ -75,17 +75,6 @@ pub enum PreviewFields {
     Command { command: Arc<str> },
 }
 
-/// A custom command: a text for the model with a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CustomCommand {
-    pub name: Arc<str>,
-    /// A hint for people about its arguments.
-    pub arguments: Arc<str>,
-    pub about: Arc<str>,
-    /// The text for the model. `$ARGUMENTS` stands for what follows the name.
-    pub prompt: Arc<str>,
-}
-
 /// Fields that often name the subject of a call.
 const GUESSES: [&str; 9] = [
     "command",

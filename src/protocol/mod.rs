@@ -6,6 +6,7 @@
 pub mod about;
 pub mod command;
 pub mod event;
+pub mod extension;
 pub mod for_person;
 pub mod id;
 pub mod input;
@@ -22,7 +23,7 @@ pub mod todo;
 pub mod tool;
 pub mod touches;
 
-pub use about::{CustomCommand, OutputFormat, PreviewFields, SubjectFields, ToolInfo};
+pub use about::{OutputFormat, PreviewFields, SubjectFields, ToolInfo};
 pub use command::{
     CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand, Wanted,
 };
@@ -30,6 +31,7 @@ pub use event::{
     AgentEvent, CallEvent, CallOutcome, ChangeSize, Ending, HookInfo, KnownRule, Recorded,
     SessionEvent, SessionOpened, Told, TurnEvent, TurnSummary,
 };
+pub use extension::{Allows, CustomCommand, CustomTool, Extensions, Skill};
 pub use for_person::{ForPerson, Printed};
 pub use id::{AgentId, CallNumbers, CallRef, Seq, SessionId, TurnId, WireId};
 pub use input::CallInput;

@@ -7,7 +7,7 @@
 //! What is broken widens nothing. A file that cannot be read may have held rules that forbid something, so without it
 //! everything is asked about; [`Settings::errors`] says what to fix.
 
-pub mod agents;
+pub mod extensions;
 mod file;
 pub mod files;
 mod layers;

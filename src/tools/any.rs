@@ -88,6 +88,26 @@ impl<T: Tool> Erased<T> {
     }
 }
 
+/// Every violation of a tool's schema.
+pub fn violations(validator: Option<&Validator>, name: &str, input: &Value) -> Vec<String> {
+    let Some(validator) = validator else {
+        return vec![format!(
+            "the schema of {name} does not compile; please report this"
+        )];
+    };
+    validator
+        .iter_errors(input)
+        .map(|error| {
+            let path = error.instance_path().to_string();
+            if path.is_empty() {
+                error.to_string()
+            } else {
+                format!("`{path}`: {error}")
+            }
+        })
+        .collect()
+}
+
 impl<T: Tool> AnyTool for Erased<T> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -141,23 +161,7 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
 
     fn violations(&self, input: &Value) -> Vec<String> {
-        let Some(validator) = self.validator() else {
-            let name = &self.spec.name;
-            return vec![format!(
-                "the schema of {name} does not compile; please report this"
-            )];
-        };
-        validator
-            .iter_errors(input)
-            .map(|error| {
-                let path = error.instance_path().to_string();
-                if path.is_empty() {
-                    error.to_string()
-                } else {
-                    format!("`{path}`: {error}")
-                }
-            })
-            .collect()
+        violations(self.validator(), &self.spec.name, input)
     }
 
     fn validate<'a>(

@@ -9,12 +9,14 @@ pub mod ask;
 pub mod ask_user_question;
 pub mod bash;
 pub mod bash_output;
+pub mod custom;
 pub mod edit;
 pub mod file_search;
 pub mod files;
 pub mod glob;
 pub mod grep;
 pub mod guard;
+pub mod inner;
 pub mod kill_shell;
 pub mod ls;
 pub mod multi_edit;
@@ -27,9 +29,12 @@ pub mod offered;
 pub mod plan_mode;
 pub mod read;
 pub mod registry;
+pub mod skill;
+pub mod slash_command;
 pub mod subagents;
 pub mod task;
 pub mod task_output;
+pub mod template;
 pub mod todo_write;
 pub mod tool_search;
 pub mod tree;
@@ -57,7 +62,7 @@ use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::todo::Todo;
 use crate::protocol::{
-    AgentKind, CallRef, Deferral, FileDiff, ForPerson, InterruptBehavior, Level, Mode,
+    CallRef, Deferral, Extensions, FileDiff, ForPerson, InterruptBehavior, Level, Mode,
     OutputFormat, PartOfFile, PreviewFields, Printed, ResultBlock, ServerTool, Shown,
     SubjectFields, ToolDefinition, ToolInfo, ToolState, Touches, WebSearch,
 };
@@ -253,8 +258,8 @@ pub enum Validated {
 pub struct DescribeCx {
     pub workspace: PathBuf,
     pub model: String,
-    /// The available types of subagents.
-    pub agents: Arc<Vec<AgentKind>>,
+    /// What people have added with files.
+    pub extensions: Arc<Extensions>,
     /// Who searches the web; `None` where nobody does.
     pub search: Option<WebSearch>,
     /// When tools are announced by name only.
@@ -279,6 +284,10 @@ pub struct ToolCx {
     pub asker: ask::Asker,
     /// Starts conversations of subagents.
     pub starter: subagents::Starter,
+    /// For [`call`](Self::call).
+    pub inner: inner::Inner,
+    /// What people have added with files.
+    pub extensions: Arc<Extensions>,
     /// The tools that the request has announced by name only.
     pub deferred: Arc<Vec<ToolDefinition>>,
     /// The files that a search must leave out.

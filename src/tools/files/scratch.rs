@@ -16,6 +16,7 @@ use crate::tools::ask::Asker;
 use crate::tools::bash::groups::Groups;
 use crate::tools::edit::Edit;
 use crate::tools::files::{Checkpoints, FileChange, Ledger, Locks};
+use crate::tools::inner::Inner;
 use crate::tools::off_limits::OffLimits;
 use crate::tools::read::Read;
 use crate::tools::subagents::{Starter, Tasks};
@@ -82,6 +83,8 @@ impl Scratch {
             },
             asker: Asker::nobody(),
             starter: Starter::default(),
+            inner: Inner::nothing(),
+            extensions: Arc::default(),
             deferred: Arc::default(),
             off_limits: OffLimits::default(),
             env: Arc::new(env),
