@@ -225,7 +225,7 @@ impl Journal {
     /// Reports a change of the log itself. It has no record, because the log may not be writable.
     fn tell_news(&mut self, news: News) {
         let (saving, notice) = match news {
-            News::Anew { path, loss } => {
+            News::Restored { path, loss } => {
                 let what = match loss {
                     Loss::Removed => "was removed or replaced",
                     Loss::CutShort => "was cut short",

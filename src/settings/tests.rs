@@ -372,7 +372,7 @@ fn settings_of_a_tool_add_up_from_file_to_file_and_only_with_trust() {
         interrupt: Some(InterruptBehavior::Block),
         ..ToolSettings::default()
     };
-    assert_eq!(bash(NONE), Some(own.clone()));
+    assert_eq!(bash(NONE), Some(own));
     let both = ToolSettings {
         timeout: std::num::NonZeroU64::new(9000),
         rate_limit: std::num::NonZeroU64::new(100),
