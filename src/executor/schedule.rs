@@ -1,10 +1,10 @@
-//! Who may start: the one rule about concurrency, without anything around it.
+//! Which calls may start: the rule about concurrency, as a pure function.
 
 /// A call as the scheduler sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     pub state: SlotState,
-    /// May run beside other safe calls.
+    /// May run at the same time as other safe calls.
     pub safe: bool,
 }
 
@@ -18,7 +18,7 @@ pub enum SlotState {
 /// The positions of the calls that may start now, in order.
 ///
 /// A call may start if nothing executes, or if it and all executing calls are safe and there are fewer than `limit`.
-/// The walk ends at the first unsafe call that cannot start, so that nothing overtakes it.
+/// The search ends at the first unsafe call that cannot start, so that nothing overtakes it.
 pub fn startable(slots: &[Slot], limit: usize) -> Vec<usize> {
     let executing = |slot: &&Slot| slot.state == SlotState::Executing;
     let mut running = slots.iter().filter(executing).count();
@@ -44,7 +44,7 @@ pub fn startable(slots: &[Slot], limit: usize) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// `r` a queued safe call, `w` a queued unsafe one; capitals execute; `.` is over.
+    /// `r` is a queued safe call, `w` a queued unsafe one; capitals execute; `.` has ended.
     fn queue(notation: &str) -> Vec<Slot> {
         notation
             .chars()
@@ -91,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_holds() {
+    fn the_limit_is_respected() {
         assert_eq!(starts("rrrrr", 3), [0, 1, 2]);
         assert_eq!(starts("RRRrr", 3), [] as [usize; 0]);
         assert_eq!(starts("RR.rr", 3), [3]);
     }
 
     #[test]
-    fn a_limit_of_nothing_still_lets_one_call_run() {
+    fn a_limit_of_zero_still_lets_one_call_run() {
         assert_eq!(starts("rr", 0), [0]);
     }
 }
