@@ -36,7 +36,7 @@ use agent_tui::protocol::{
 use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
 use agent_tui::session::{History, Log, Writer};
-use agent_tui::settings::agents::Catalogue;
+use agent_tui::settings::extensions::Catalogue;
 use agent_tui::tools::Environment;
 use agent_tui::tools::bash::groups::Groups;
 use agent_tui::tools::files::{Checkpoints, Locks};
@@ -233,6 +233,7 @@ fn spawn(
         home: home.to_owned(),
         unasked: agent_tui::process::sandbox::Unasked::Auto,
         ground: std::sync::OnceLock::new(),
+        search: None,
         git: Git::new(programs.clone()),
         programs,
     };
@@ -241,10 +242,10 @@ fn spawn(
         ..Places::default()
     };
     let mut shared = Shared::new(Rules::default(), mode, asking, places, Arc::new(env));
-    let agents = Catalogue::built_in(read_only());
+    let catalogue = Catalogue::built_in(read_only());
     let mut offer = Offer::default();
-    offer.about.agents = agents.kinds();
-    shared.agents = Some(agents);
+    offer.about.extensions = catalogue.now();
+    shared.catalogue = Some(catalogue);
     let mut context = Context::new(Arc::new(shared), Tools::new(tools, offer));
     let (starter, orders) = port();
     context.starter = starter;

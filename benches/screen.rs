@@ -136,6 +136,7 @@ impl Screen {
             context_window: None,
             spending: Spending::default(),
             hooks: Vec::new(),
+            extensions: Arc::default(),
             past: (0..count).flat_map(exchange).collect(),
         })));
         screen.draw();

@@ -4,6 +4,7 @@
 //! it asks only if the person has not allowed the same call as a whole before. It runs whether a turn is running or
 //! not, and the model is told about it with the next message.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,11 +19,12 @@ use crate::executor::permission::Authority;
 use crate::executor::pipeline::Report;
 use crate::executor::{Context, Executor, Observed, Observer, Order, Policy};
 use crate::protocol::{
-    AgentId, Block, CallCommand, CallInput, CallNumbers, CallRef, OnBashError, ToolCall,
-    ToolResult, WireId,
+    AgentId, Block, CallCommand, CallInput, CallNumbers, CallOutcome, CallRef, ForPerson,
+    OnBashError, ToolCall, ToolResult, WireId,
 };
 use crate::session::History;
 use crate::tools::guard;
+use crate::tools::inner::PartResult;
 
 /// The most of an aside's output that goes to the model.
 const MOST_TOLD: usize = 8_000;
@@ -35,6 +37,8 @@ pub struct Asides {
     numbers: CallNumbers,
     /// What the model has not been told yet.
     untold: Vec<Block>,
+    /// Those whose output goes into a message: the model is not told of them besides.
+    parts: HashSet<CallRef>,
 }
 
 impl Asides {
@@ -50,6 +54,7 @@ impl Asides {
             context,
             numbers: CallNumbers::after(AgentId::PERSON, history.last_aside()),
             untold: Vec::new(),
+            parts: HashSet::new(),
         };
         for (call, result) in history.asides() {
             asides.tell_model(call, result, None);
@@ -57,8 +62,27 @@ impl Asides {
         asides
     }
 
+    /// A part of a command that becomes a message.
+    pub fn start_part(&mut self, tool: &str, input: CallInput, journal: &mut Journal) -> CallRef {
+        let call = self.numbers.next();
+        self.parts.insert(call);
+        self.start_as(call, tool, input, Authority::Model, journal);
+        call
+    }
+
     pub fn start(&mut self, tool: &str, input: CallInput, by: Authority, journal: &mut Journal) {
         let call = self.numbers.next();
+        self.start_as(call, tool, input, by, journal);
+    }
+
+    fn start_as(
+        &mut self,
+        call: CallRef,
+        tool: &str,
+        input: CallInput,
+        by: Authority,
+        journal: &mut Journal,
+    ) {
         let call = ToolCall {
             call,
             id: WireId(format!("person_{}", call.number)),
@@ -90,6 +114,10 @@ impl Asides {
         }
     }
 
+    pub fn cancel(&mut self, call: CallRef, journal: &mut Journal) {
+        self.executor.cancel(call, journal);
+    }
+
     pub fn cancel_all(&mut self, journal: &mut Journal) {
         for call in self.executor.open_calls() {
             self.executor.cancel(call, journal);
@@ -111,11 +139,16 @@ impl Asides {
         self.executor.next().await
     }
 
-    pub fn handle(&mut self, report: Report, journal: &mut Journal) {
+    /// What came of a part, if that has been told.
+    pub fn handle(
+        &mut self,
+        report: Report,
+        journal: &mut Journal,
+    ) -> Option<(CallRef, PartResult)> {
         if let Report::Halted(reason) = report {
             // No turn is running that it could end.
             journal.notice(reason);
-            return;
+            return None;
         }
         let mut end = End {
             journal,
@@ -126,11 +159,18 @@ impl Asides {
         let End {
             completed, moved, ..
         } = end;
-        if let Some((call, result)) = completed
-            && let Some(call) = self.executor.call(call).cloned()
-        {
+        let Completed {
+            call,
+            result,
+            output,
+        } = completed?;
+        if self.parts.remove(&call) {
+            return Some((call, output));
+        }
+        if let Some(call) = self.executor.call(call).cloned() {
             self.tell_model(&call, &result, moved);
         }
+        None
     }
 
     /// Stops everything, and waits for the end.
@@ -180,15 +220,56 @@ pub fn again(permitted: bool) -> Authority {
 /// Passes everything on, and remembers how a call ended.
 struct End<'j> {
     journal: &'j mut Journal,
-    completed: Option<(CallRef, ToolResult)>,
+    completed: Option<Completed>,
     moved: Option<PathBuf>,
+}
+
+struct Completed {
+    call: CallRef,
+    result: ToolResult,
+    /// What it has printed or found, or why it did not run.
+    output: PartResult,
+}
+
+impl Completed {
+    fn new(
+        call: CallRef,
+        result: &ToolResult,
+        outcome: &CallOutcome,
+        for_person: &ForPerson,
+    ) -> Self {
+        let text = result.as_text();
+        let output = match outcome {
+            CallOutcome::Succeeded => Ok(for_person.output_in(&text).to_owned()),
+            CallOutcome::Failed if for_person.exit.is_none() => Err(text),
+            CallOutcome::Failed | CallOutcome::ByHand | CallOutcome::Backgrounded => Ok(text),
+            CallOutcome::Denied => {
+                let why = for_person.sentence.clone();
+                Err(why.unwrap_or_else(|| "it was not allowed".to_owned()))
+            }
+            CallOutcome::Skipped { .. } | CallOutcome::Cancelled => {
+                Err("it was stopped".to_owned())
+            }
+        };
+        Self {
+            call,
+            result: result.clone(),
+            output,
+        }
+    }
 }
 
 impl Observer for End<'_> {
     fn observe(&mut self, observed: Observed) {
         match &observed {
-            Observed::Completed { call, result, .. } => {
-                self.completed = Some((*call, result.clone()));
+            Observed::Completed {
+                call,
+                result,
+                outcome,
+                for_person,
+                ..
+            } => {
+                self.completed = Some(Completed::new(*call, result, outcome, for_person));
             }
             Observed::Moved(cwd) => self.moved = Some(cwd.clone()),
             _ => {}

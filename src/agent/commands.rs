@@ -51,6 +51,8 @@ impl Agent {
             }
             SessionCommand::Rules(command) => self.handle_rules(command),
             SessionCommand::ListAgents => self.list_agents(),
+            SessionCommand::ListSkills => self.list_skills(),
+            SessionCommand::FindCommands => drop(self.refresh_extensions()),
             SessionCommand::Leave(why) => self.leaving = Some(why),
             SessionCommand::TakeBack(Wanted::All) => self.give_back(),
             SessionCommand::TakeBack(Wanted::One(message)) => self.give_back_one(&message),

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Setup;
 use super::asides::Asides;
+use super::extending::Expanding;
 use super::subagents::{Kit, Subagents};
 use crate::config::logged;
 use crate::conversation::spending::Account;
@@ -39,6 +40,8 @@ pub struct Agent {
     is_disconnected: bool,
     pub(super) beginning: hooks::occasion::Source,
     pub(super) leaving: Option<Leaving>,
+    /// A command of the person's own that has not become a message yet.
+    pub(super) expanding: Option<Expanding>,
 }
 
 impl Agent {
@@ -59,6 +62,7 @@ impl Agent {
             context_window: setup.context_window,
             spending: Account::after(setup.limits.price, setup.history.spending()).spending(),
             hooks: hooks_of(&setup.context),
+            extensions: setup.context.shared.extensions(),
             tools: setup.context.tools.snapshot().infos(),
             past: setup.past,
         };
@@ -108,6 +112,7 @@ impl Agent {
             is_disconnected: false,
             beginning: setup.beginning,
             leaving: None,
+            expanding: None,
         };
         agent.pass_on_asides();
         agent
@@ -168,7 +173,10 @@ impl Agent {
     async fn exchange(&mut self, prompt: Vec<Block>) {
         self.subagents.begin_turn();
         self.stopping = false;
-        self.conversation.begin(prompt);
+        match self.shared().typed_command(&prompt) {
+            Some((command, arguments)) => self.begin_command(&command, &arguments),
+            None => self.conversation.begin(prompt),
+        }
         let ending = loop {
             // A tool must be announced before its calls.
             self.tell_tools();
@@ -200,6 +208,7 @@ impl Agent {
                 }
             }
         };
+        self.expanding = None;
         let goes_on = self.stopping || matches!(ending, Ending::Done | Ending::Interrupted);
         self.conversation.finish(ending).await;
         if !goes_on {
@@ -230,8 +239,11 @@ impl Agent {
 
     fn hear_aside(&mut self, report: Report) {
         self.notify_asked(&report);
-        self.asides.handle(report, &mut self.conversation.journal);
+        let part = self.asides.handle(report, &mut self.conversation.journal);
         self.pass_on_asides();
+        if let Some((call, result)) = part {
+            self.hear_part(call, result);
+        }
     }
 
     /// Adds what the person ran to the next message for the model.

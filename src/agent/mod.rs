@@ -7,6 +7,7 @@
 pub mod asides;
 mod commands;
 pub mod driver;
+mod extending;
 mod rules;
 mod session_hooks;
 mod subagents;

@@ -26,7 +26,7 @@ use crate::provider::{
 use crate::session::record::VERSION;
 use crate::session::telling::{Recalled, last_agent, recall};
 use crate::session::{History, Log, Record, Writer};
-use crate::settings::agents::Catalogue;
+use crate::settings::extensions::Catalogue;
 use crate::tools::files::scratch::Scratch;
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
@@ -291,10 +291,10 @@ impl Rig {
             &scratch.root,
         ));
         shared.hooks = hooks;
-        let agents = Catalogue::built_in(read_only());
+        let catalogue = Catalogue::built_in(read_only());
         let mut offer = Offer::default();
-        offer.about.agents = agents.kinds();
-        shared.agents = Some(agents);
+        offer.about.extensions = catalogue.now();
+        shared.catalogue = Some(catalogue);
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, lines) = match Log::open(&path) {
             Ok((log, contents)) => (Writer::new(log), contents.lines),

@@ -20,8 +20,8 @@ use super::driver::Agent;
 use crate::conversation::{Conversation, Instruction, Journal, Limits, Parts};
 use crate::executor::{Context, Policy};
 use crate::protocol::{
-    AgentId, AgentKind, Block, CallCommand, CallRef, Ending, Note, Price, SessionEvent, Spending,
-    Told, TurnSummary,
+    AgentId, AgentKind, Block, CallCommand, CallRef, Ending, Note, Price, Spending, Told,
+    TurnSummary,
 };
 use crate::provider::{Provider, retry};
 use crate::session::{History, Record, Writer};
@@ -124,6 +124,11 @@ impl Subagents {
         }
     }
 
+    /// What a model costs, where that is known.
+    pub fn price(&self, model: &str) -> Option<Price> {
+        self.kit.prices.get(model).copied()
+    }
+
     /// Resets the limits for the next turn.
     pub fn begin_turn(&mut self) {
         self.spent.clear();
@@ -137,8 +142,8 @@ impl Subagents {
             stop,
             started,
         } = order;
-        let agents = self.kit.context.shared.agents.as_ref();
-        let kind = match agents.map(|agents| agents.find(&wanted.kind)) {
+        let catalogue = self.kit.context.shared.catalogue.as_ref();
+        let kind = match catalogue.map(|catalogue| catalogue.find(&wanted.kind)) {
             Some(Ok(kind)) => kind,
             Some(Err(problem)) => return drop(started.send(Err(problem))),
             None => return drop(started.send(Err("Subagents are not available here".to_owned()))),
@@ -326,17 +331,6 @@ fn panicked() -> Report {
 }
 
 impl Agent {
-    pub(super) fn list_agents(&mut self) {
-        let problems = self.conversation.context().refresh_agents();
-        for problem in problems {
-            self.journal().remark(problem);
-        }
-        let agents = self.shared().agents.as_ref();
-        let kinds = agents.map(|agents| agents.kinds().to_vec());
-        let kinds = SessionEvent::Agents(kinds.unwrap_or_default());
-        self.journal().tell_session(kinds);
-    }
-
     pub(super) fn hear_subagent(&mut self, news: News) {
         match news {
             News::Ordered(order) => self.subagents.start(order),

@@ -11,9 +11,12 @@ use super::session::SessionInfo;
 use super::{AppState, Effect, OpeningSession};
 use crate::keymap::{Action, Context};
 use crate::protocol::{
-    AgentKind, Command, Level, RulesCommand, SessionCommand, ToolInfo, ToolState,
+    AgentKind, Command, Level, RulesCommand, SessionCommand, Skill, ToolInfo, ToolState,
 };
 use crate::theme::Theme;
+
+/// More of what a skill is for is not shown in its row.
+const LONGEST_ABOUT: usize = 200;
 
 /// What the palette offers besides the commands.
 const PALETTE: &[(&str, &[Action])] = &[
@@ -170,6 +173,33 @@ impl AppState {
             item.hint(&kind.source).preview(preview)
         });
         self.open_picker(Picker::new(Kind::Agents, items.collect()));
+    }
+
+    pub(super) fn list_skills(&mut self, skills: &[Skill]) {
+        if skills.is_empty() {
+            self.flash("no skills (add them as .agent-tui/skills/NAME/SKILL.md)");
+            return;
+        }
+        let items = skills.iter().map(|skill| {
+            let mut preview = lines(&skill.description, Tone::Text);
+            preview.push(Line::blank());
+            let who = if skill.for_model {
+                format!("you with /{}, and the model", skill.name)
+            } else {
+                format!("only you, with /{}", skill.name)
+            };
+            preview.push(Line::text(who).lead(Tone::Muted, "used by  "));
+            let allows = skill.allows.rules.join(", ");
+            if !allows.is_empty() {
+                preview.push(Line::text(allows).lead(Tone::Muted, "allows   "));
+            }
+            let file = &skill.allows.file.name;
+            preview.push(Line::text(file).lead(Tone::Muted, "from     "));
+            let about = crate::text::first_line(&skill.description, LONGEST_ABOUT);
+            let item = Item::new(&*skill.name, Choice::Nothing).about(about);
+            item.hint(file).preview(preview)
+        });
+        self.open_picker(Picker::new(Kind::Skills, items.collect()));
     }
 
     pub(super) fn offer_themes(&mut self, themes: Vec<Theme>) {

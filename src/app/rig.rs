@@ -506,6 +506,7 @@ pub fn opened(past: Vec<Told>) -> SessionOpened {
         context_window: Some(200_000),
         spending: Spending::default(),
         hooks: Vec::new(),
+        extensions: Arc::default(),
         past,
     }
 }

@@ -30,6 +30,7 @@ impl AppState {
             | Kind::Themes
             | Kind::Tools
             | Kind::Agents
+            | Kind::Skills
             | Kind::Rules
             | Kind::Tasks => {
                 return Vec::new();

@@ -3,6 +3,7 @@
 //! [`Conversation::next`] waits until one thing has happened, and can be dropped at any time. So the caller can wait
 //! for other events at the same time, and one task sees everything in one order.
 
+mod opening;
 mod sending;
 
 use std::collections::{HashSet, VecDeque};
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::hook_caller::{HookCaller, Starting, may_stop};
 use super::journal::Journal;
-use super::limits::{Hooked, Limits};
+use super::limits::Limits;
 use super::spending::Account;
 use super::trace;
 use super::turn::{Fact, Look, Next, Turn};
@@ -25,7 +26,7 @@ use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::hooks::occasion::Notification;
 use crate::hooks::{self, Event, Occasion};
 use crate::protocol::{
-    AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Origin, Role,
+    AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Price, Role,
     Spending, Told, ToolCall, TurnSummary, Usage,
 };
 use crate::provider::{Batch, Provider, Request, StreamEvent, retry};
@@ -85,6 +86,8 @@ pub struct Conversation {
     /// Whether the person was told that `maxCost` has no effect.
     warned_of_no_price: bool,
     exchange: Option<Exchange>,
+    /// The model and its price that count again when the turn ends.
+    usual_model: Option<(String, Option<Price>)>,
 }
 
 /// One running exchange.
@@ -132,6 +135,7 @@ impl Conversation {
             starting: None,
             warned_of_no_price: false,
             exchange: None,
+            usual_model: None,
         }
     }
 
@@ -197,35 +201,6 @@ impl Conversation {
         Some((made.clone(), self.permitted.contains(&call)))
     }
 
-    /// Begins an exchange; [`next`](Self::next) runs it to its end.
-    pub fn begin(&mut self, prompt: Vec<Block>) {
-        self.journal.begin_turn();
-        self.used_by_subagents = Usage::default();
-        let origin = Origin {
-            provider: self.provider.name().to_owned(),
-            model: self.request.model.clone(),
-        };
-        let limits = Limits {
-            hooked: Hooked {
-                prompts: self.starting.is_some() || self.asks_about_prompts(),
-                end: self.hooks.has(self.stop_event()),
-            },
-            ..self.limits
-        };
-        let (offered, token) = (self.context.tools.snapshot(), self.token.child_token());
-        let seed = fastrand::u64(..);
-        let mut turn = Turn::new(origin, limits, self.retry, self.numbers, seed);
-        let nexts = turn.handle(Fact::Prompted(prompt));
-        self.exchange = Some(Exchange {
-            turn,
-            executor: Executor::new(self.context.clone(), self.policy, &token, offered),
-            token,
-            waiting: Waiting::Nothing,
-            ending: None,
-        });
-        self.follow(nexts);
-    }
-
     /// Waits until something has happened in the exchange, and acts on it. Returns how the exchange ended, once it
     /// has; the caller then calls [`finish`](Self::finish). Cancel-safe; waits forever if there is no exchange.
     pub async fn next(&mut self) -> Option<Ending> {
@@ -257,6 +232,7 @@ impl Conversation {
             None => TurnSummary::of(ending, took),
         };
         summary.usage.add(self.used_by_subagents);
+        self.close();
         let denials = self.journal.history().denials().to_vec();
         self.journal.append(telling::ended(&summary));
         self.journal.sync().await;
@@ -354,8 +330,8 @@ impl Conversation {
             Next::ShowInput { call, fragment } => {
                 journal.tell_call(call, CallEvent::Input(fragment));
             }
-            Next::Keep(block) => {
-                journal.append(Record::Block { block });
+            Next::Keep { block, call } => {
+                journal.append(Record::Block { block, call });
             }
             Next::Execute(call) => exchange.executor.add(call, journal),
             Next::Drain => {
@@ -402,7 +378,7 @@ impl Conversation {
                 journal.append(Record::Refused);
             }
             Next::Collect => {
-                let waiting = self.queue.pop_front();
+                let waiting = opening::take_message(&mut self.queue, &self.context);
                 return exchange.turn.handle(Fact::Collected(waiting));
             }
             Next::Wait {

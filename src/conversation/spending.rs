@@ -26,6 +26,11 @@ impl Account {
         }
     }
 
+    /// What is counted from now on has another price.
+    pub fn reprice(&mut self, price: Option<Price>) {
+        self.price = price;
+    }
+
     pub fn count(&mut self, usage: Usage) {
         self.spending.used.add(usage);
         let cost = self.price.map(|price| cost(usage, price));

@@ -9,7 +9,7 @@ use std::time::Duration;
 mod answering;
 mod names;
 
-use self::names::Names;
+use self::names::{Names, Served};
 use super::limits::{self, Limits, Pauses, Repeated};
 use super::spending::Account;
 use super::words::{PAUSED, STREAM_HINT};
@@ -30,6 +30,8 @@ pub enum Fact {
     // ─── Messages ───
     /// The message that it begins with.
     Prompted(Vec<Block>),
+    /// What it was to begin with can't be sent; in words.
+    Unsendable(String),
     /// Hooks have answered about a message.
     Looked(Look),
     /// The answer to [`Next::Collect`]: a queued message, if there is one.
@@ -85,7 +87,11 @@ pub enum Next {
         fragment: String,
     },
     /// A complete block that was not streamed as text and is not a call: it belongs in the log.
-    Keep(Block),
+    Keep {
+        block: Block,
+        /// The call that it tells of, where the provider runs one.
+        call: Option<CallRef>,
+    },
     Execute(ToolCall),
     /// No more calls will come: wait until all have their results.
     Drain,
@@ -160,6 +166,8 @@ pub struct Turn {
     /// Whether a message was added to the history.
     prompted: bool,
     answer: Partial,
+    /// The calls that the provider runs. One of an answer that paused has its result in the next.
+    served: Served,
     /// How often in a row a request has failed.
     failures: u32,
     responses: u32,
@@ -241,6 +249,7 @@ impl Turn {
             attempt: 0,
             prompted: false,
             answer: Partial::default(),
+            served: Served::default(),
             failures: 0,
             responses: 0,
             used: Account::new(limits.price),
@@ -266,6 +275,7 @@ impl Turn {
             }
             (Stage::Begin, Fact::Prompted(prompt))
             | (Stage::Collecting, Fact::Collected(Some(prompt))) => self.prompted(prompt),
+            (Stage::Begin, Fact::Unsendable(problem)) => self.not_sent(problem),
             (Stage::Prompting(_), Fact::Looked(look)) => self.looked(look),
             (Stage::Collecting, Fact::Collected(None)) => {
                 self.stage = Stage::Asking;
@@ -285,6 +295,7 @@ impl Turn {
             (
                 _,
                 Fact::Prompted(_)
+                | Fact::Unsendable(_)
                 | Fact::Looked(_)
                 | Fact::Collected(_)
                 | Fact::Streamed(_)
@@ -351,23 +362,33 @@ impl Turn {
             Look::Refused { problem } => (problem, !self.prompted),
             Look::Halted { problem } => (problem, true),
         };
-        let mut nexts = vec![Next::Refuse];
         if ends {
-            let hint = Some("your message was not sent to the model".to_owned());
-            nexts.extend(self.finish(Ending::Failed { problem, hint }));
-        } else {
-            nexts.push(Next::Warn(problem));
-            nexts.extend(self.collect());
+            return self.not_sent(problem);
         }
+        let mut nexts = vec![Next::Refuse, Next::Warn(problem)];
+        nexts.extend(self.collect());
+        nexts
+    }
+
+    fn not_sent(&mut self, problem: String) -> Vec<Next> {
+        let hint = Some("your message was not sent to the model".to_owned());
+        let mut nexts = vec![Next::Refuse];
+        nexts.extend(self.finish(Ending::Failed { problem, hint }));
         nexts
     }
 
     /// The person wants it to stop: running calls finish first.
     fn stopped(&mut self) -> Vec<Next> {
         match &mut self.stage {
-            Stage::Prompting(_) => {
-                let text = "your message was not sent: you stopped it while hooks were running";
-                let mut nexts = vec![Next::Refuse, Next::Warn(text.to_owned())];
+            Stage::Begin | Stage::Prompting(_) => {
+                let what = if self.stage == Stage::Begin {
+                    "its commands"
+                } else {
+                    "hooks"
+                };
+                let text =
+                    format!("your message was not sent: you stopped it while {what} were running");
+                let mut nexts = vec![Next::Refuse, Next::Warn(text)];
                 nexts.extend(self.finish(Ending::Interrupted));
                 nexts
             }
@@ -377,11 +398,9 @@ impl Turn {
                 Vec::new()
             }
             // Nothing is running: calls of a broken answer have delivered their results.
-            Stage::Begin
-            | Stage::Collecting
-            | Stage::Waiting
-            | Stage::Paused(_)
-            | Stage::Stopping => self.finish(Ending::Interrupted),
+            Stage::Collecting | Stage::Waiting | Stage::Paused(_) | Stage::Stopping => {
+                self.finish(Ending::Interrupted)
+            }
             Stage::Over => Vec::new(),
         }
     }

@@ -329,7 +329,11 @@ fn other_blocks_are_kept_for_the_log_and_thinking_is_shown() {
         turn.handle(Fact::Streamed(streamed)),
         [Next::ShowThinking("hm".into())]
     );
-    assert_eq!(turn.handle(ended(thought.clone())), [Next::Keep(thought)]);
+    let keep = Next::Keep {
+        block: thought.clone(),
+        call: None,
+    };
+    assert_eq!(turn.handle(ended(thought)), [keep]);
 }
 
 #[test]

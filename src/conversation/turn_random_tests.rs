@@ -134,7 +134,7 @@ impl Rig {
                 | Next::ShowThinking(_)
                 | Next::ShowInputStarted { .. }
                 | Next::ShowInput { .. }
-                | Next::Keep(_)
+                | Next::Keep { .. }
                 | Next::Discard
                 | Next::TellBroken(_)
                 | Next::Warn(_)

@@ -108,7 +108,7 @@ impl CallRun {
         tokio::spawn(running.instrument(span));
     }
 
-    async fn run(self, call: ToolCall) -> Done {
+    pub(super) async fn run(self, call: ToolCall) -> Done {
         // Notes of hooks for the model.
         let mut told = Vec::new();
         let mut done = match self.steps(&call, &mut told).await {
@@ -307,6 +307,8 @@ impl CallRun {
             journal,
             asker: self.asker(call.call),
             starter: self.context.starter.clone(),
+            inner: self.inner(call),
+            extensions: self.context.shared.extensions(),
             deferred: self.offered.deferred().clone(),
             off_limits: off_limits(&self.context),
             ledger: self.context.ledger.clone(),

@@ -234,8 +234,8 @@ async fn one_call_is_cancelled_alone() {
     let turn = rig.turn.clone();
     let run = rig.finish().await;
     let cancelled = told(
-        "Cancelled by the user: Cancels(a) was stopped while it ran, so it may have had effects. Its output until \
-         then:\nhalf of a",
+        "Cancelled by the user: Cancels(a) was stopped while it ran, so it may have had effects. Its output so far:\n\
+         half of a",
     );
     let expected = Run {
         results: vec![cancelled, "b".into(), "c".into()],

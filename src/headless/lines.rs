@@ -7,14 +7,23 @@ use serde_json::{Value, json};
 
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    Block, CallEvent, CallOutcome, Ending, Message, Mode, Phase, ToolState, TurnEvent, TurnSummary,
-    Usage, WireId,
+    Block, CallEvent, CallOutcome, Ending, Extensions, Message, Mode, Phase, ToolState, TurnEvent,
+    TurnSummary, Usage, WireId,
 };
 
 pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
     let tools = opened.tools.iter();
     let offered = tools.filter(|tool| tool.state == ToolState::Offered);
     let tools: Vec<&str> = offered.map(|tool| &*tool.name).collect();
+    let Extensions {
+        agents,
+        skills,
+        commands,
+        ..
+    } = &*opened.extensions;
+    let commands = commands.iter().map(|command| &*command.name);
+    let skills = skills.iter().map(|skill| &*skill.name);
+    let agents = agents.iter().map(|agent| agent.name.as_str());
     json!({
         "type": "system",
         "subtype": "init",
@@ -24,6 +33,9 @@ pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
         "cwd": cwd,
         "tools": tools,
         "permission_mode": mode.name(),
+        "slash_commands": commands.collect::<Vec<_>>(),
+        "skills": skills.collect::<Vec<_>>(),
+        "agents": agents.collect::<Vec<_>>(),
     })
 }
 

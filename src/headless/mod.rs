@@ -252,7 +252,8 @@ impl Printer {
             | SessionEvent::Tools(_)
             | SessionEvent::Commands(_)
             | SessionEvent::Rules(_)
-            | SessionEvent::Agents(_) => {}
+            | SessionEvent::Agents(_)
+            | SessionEvent::Skills(_) => {}
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::KEY_VARIABLES;
+use crate::config::key_variables;
 
 /// The environment of commands that tools run: the program's own, without the API keys of providers, which they do
 /// not need.
@@ -20,7 +20,7 @@ impl Variables {
         command.envs(&self.more);
         if !self.pass_keys {
             // Also if the settings contain them.
-            for variable in KEY_VARIABLES {
+            for variable in key_variables() {
                 command.env_remove(variable);
             }
         }

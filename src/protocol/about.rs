@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::offering::ToolState;
+use super::served::ServerTool;
 use super::todo::{Todo, progress};
 use super::tool::{Level, ToolDefinition};
 
@@ -32,6 +33,8 @@ pub struct ToolInfo {
     /// Successful calls may share a line: they only read, and show nothing that must be seen.
     pub folds: bool,
     pub output: OutputFormat,
+    /// The tool of providers that does the same: their calls are shown as calls of this one.
+    pub server: Option<ServerTool>,
 }
 
 /// The format of a tool's output, so that the screen can show it well.
@@ -72,17 +75,6 @@ pub enum PreviewFields {
     Command { command: Arc<str> },
 }
 
-/// A custom command: a text for the model with a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CustomCommand {
-    pub name: Arc<str>,
-    /// A hint for people about its arguments.
-    pub arguments: Arc<str>,
-    pub about: Arc<str>,
-    /// The text for the model. `$ARGUMENTS` stands for what follows the name.
-    pub prompt: Arc<str>,
-}
-
 /// Fields that often name the subject of a call.
 const GUESSES: [&str; 9] = [
     "command",
@@ -108,6 +100,7 @@ impl ToolInfo {
             can_background: false,
             folds: false,
             output: OutputFormat::Text,
+            server: None,
             level: Level::Dangerous,
             guest_of: None,
             state: ToolState::Off,

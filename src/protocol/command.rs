@@ -28,6 +28,10 @@ pub enum SessionCommand {
     Rules(RulesCommand),
     /// Report the types of subagents with [`SessionEvent::Agents`](super::SessionEvent::Agents).
     ListAgents,
+    /// Report the skills with [`SessionEvent::Skills`](super::SessionEvent::Skills).
+    ListSkills,
+    /// Check for changed commands; [`SessionEvent::Commands`](super::SessionEvent::Commands) reports them.
+    FindCommands,
     /// No more commands follow, for this reason.
     Leave(Leaving),
 }

@@ -1,10 +1,12 @@
 //! The agent's events. The screen and the headless printer receive the same ones.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::about::{CustomCommand, ToolInfo};
+use super::about::ToolInfo;
+use super::extension::{CustomCommand, Extensions, Skill};
 use super::for_person::{ForPerson, Printed};
 use super::id::{CallRef, Seq, SessionId, TurnId, WireId};
 use super::input::CallInput;
@@ -75,6 +77,8 @@ pub enum SessionEvent {
     Rules(Vec<KnownRule>),
     /// The types of subagents.
     Agents(Vec<AgentKind>),
+    /// The skills.
+    Skills(Vec<Skill>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +97,8 @@ pub struct SessionOpened {
     pub spending: Spending,
     /// The active hooks.
     pub hooks: Vec<HookInfo>,
+    /// What files add.
+    pub extensions: Arc<Extensions>,
     /// All earlier events of a resumed session, oldest first.
     pub past: Vec<Told>,
 }

@@ -6,12 +6,15 @@
 pub mod about;
 pub mod command;
 pub mod event;
+pub mod extension;
 pub mod for_person;
 pub mod id;
 pub mod input;
 pub mod message;
 pub mod offering;
 pub mod question;
+pub mod search;
+pub mod served;
 pub mod shown;
 pub mod source;
 pub mod spending;
@@ -20,7 +23,7 @@ pub mod todo;
 pub mod tool;
 pub mod touches;
 
-pub use about::{CustomCommand, OutputFormat, PreviewFields, SubjectFields, ToolInfo};
+pub use about::{OutputFormat, PreviewFields, SubjectFields, ToolInfo};
 pub use command::{
     CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand, Wanted,
 };
@@ -28,6 +31,7 @@ pub use event::{
     AgentEvent, CallEvent, CallOutcome, ChangeSize, Ending, HookInfo, KnownRule, Recorded,
     SessionEvent, SessionOpened, Told, TurnEvent, TurnSummary,
 };
+pub use extension::{Allows, CustomCommand, CustomTool, Extensions, Skill};
 pub use for_person::{ForPerson, Printed};
 pub use id::{AgentId, CallNumbers, CallRef, Seq, SessionId, TurnId, WireId};
 pub use input::CallInput;
@@ -40,6 +44,8 @@ pub use question::{
     Answer, AnswerNote, ChoiceOption, ChoiceRequest, Chosen, LeftOut, PartOfFile,
     PermissionRequest, Question, QuestionKind, Reply, RuleOffer,
 };
+pub use search::{Backend, SearchService, WebSearch};
+pub use served::{Found, ServerCall, ServerTool};
 pub use shown::{FileDiff, Shown};
 pub use source::{NamedFile, Source};
 pub use spending::{Price, Spending};

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::id::{CallRef, WireId};
 use super::input::CallInput;
+use super::served::ServerTool;
 
 /// A complete call whose input is a JSON object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub struct ToolDefinition {
     pub strict: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub input_examples: Vec<Value>,
+    /// The provider's own tool that a request names instead of all this.
+    #[serde(skip)]
+    pub server: Option<ServerTool>,
 }
 
 impl ToolDefinition {

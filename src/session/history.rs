@@ -185,7 +185,7 @@ impl History {
                 provider, model, ..
             } => self.request(provider, model),
             Record::Text { text } => self.add_text(text),
-            Record::Block { block } => self.add(block.clone()),
+            Record::Block { block, call } => self.kept(block, *call),
             Record::Call { call } => self.call_made(call),
             Record::Begun { call } => {
                 self.begun.insert(*call);
@@ -350,6 +350,12 @@ impl History {
         if let Some(open) = &mut self.open {
             open.content.push(block);
         }
+    }
+
+    fn kept(&mut self, block: &Block, call: Option<CallRef>) {
+        let number = call.map_or(0, |call| call.number);
+        self.last_call = self.last_call.max(number);
+        self.add(block.clone());
     }
 
     fn deliver(&mut self, calls: &[CallRef], then: &[Block]) {

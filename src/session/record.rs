@@ -108,7 +108,12 @@ pub enum Record {
     /// Thinking, as it arrived: it was shown, but only its complete block is sent back to the model.
     Thinking { text: String },
     /// A complete block of the answer, other than text and calls.
-    Block { block: Block },
+    Block {
+        block: Block,
+        /// The call that the block is about, if the provider runs one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRef>,
+    },
     /// The model has finished writing its answer; its calls may still run.
     Streamed,
     /// The complete answer. Replaces its texts, blocks and calls.

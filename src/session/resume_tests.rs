@@ -158,6 +158,7 @@ fn session() -> Vec<Record> {
         Record::Thinking { text: "hm".into() },
         Record::Block {
             block: thought.clone(),
+            call: None,
         },
         said("I read "),
         said("two."),

@@ -10,8 +10,9 @@ use std::time::Duration;
 use super::history::History;
 use super::record::{Changed, Line, Record};
 use crate::protocol::{
-    AgentEvent, AgentId, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, ForPerson, Phase,
-    Recorded, Seq, SessionEvent, Shown, Subagent, Told, ToolCall, TurnEvent, TurnId, TurnSummary,
+    AgentEvent, AgentId, Block, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, ForPerson,
+    Phase, Recorded, Seq, ServerCall, SessionEvent, Shown, Subagent, Told, ToolCall, TurnEvent,
+    TurnId, TurnSummary,
 };
 
 /// The limit for the contents of changed files that can be shown again; for older changes only the size is reported.
@@ -119,13 +120,14 @@ fn told(
         | Record::Rewritten { .. }
         | Record::Decision { .. }
         | Record::Result { .. }
+        | Record::Block { call: Some(_), .. }
         | Record::BackgroundEnded { .. } => told_of_call(record, at, shown),
         // These are for the model, and not shown.
         Record::Session { .. }
         | Record::Moved { .. }
         | Record::Offered { .. }
         | Record::Activated { .. }
-        | Record::Block { .. }
+        | Record::Block { call: None, .. }
         | Record::Repaired { .. }
         | Record::Change { .. } => Vec::new(),
     }
@@ -169,9 +171,49 @@ fn told_of_call(record: Record, at: Duration, shown: Shown) -> Vec<AgentEvent> {
                 changed: changed.into_iter().map(size).collect(),
             },
         ),
+        Record::Block {
+            block,
+            call: Some(name),
+        } => {
+            let events = served(&block).into_iter();
+            events.flat_map(|event| call(name, event)).collect()
+        }
         Record::BackgroundEnded { call: name, how } => call(name, CallEvent::BackgroundEnded(how)),
         _ => Vec::new(),
     }
+}
+
+/// What a block tells of a call that the provider runs.
+fn served(block: &Block) -> Vec<CallEvent> {
+    let Some(ServerCall { id, made, result }) = ServerCall::of(block) else {
+        return Vec::new();
+    };
+    let mut events = Vec::new();
+    if let Some((tool, input)) = made {
+        events.push(CallEvent::Queued {
+            tool,
+            wire: Some(id),
+            input,
+        });
+        events.push(CallEvent::Reached(Phase::Validating));
+        events.push(CallEvent::Reached(Phase::Running));
+    }
+    if let Some((result, for_person)) = result {
+        events.push(CallEvent::Completed {
+            outcome: if result.is_error {
+                CallOutcome::Failed
+            } else {
+                CallOutcome::Succeeded
+            },
+            result,
+            ran: Duration::ZERO,
+            for_person,
+            shown: Shown::Nothing,
+            changed: Vec::new(),
+        });
+        events.push(CallEvent::Yielded);
+    }
+    events
 }
 
 /// The start of a subagent is an event of the call that started it.

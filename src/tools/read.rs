@@ -37,6 +37,9 @@ pub struct Input {
     pub limit: Option<u64>,
 }
 
+/// Others put files into their texts with it.
+pub const NAME: &str = "Read";
+
 impl Input {
     fn view(&self) -> View {
         View {
@@ -58,7 +61,7 @@ impl Tool for Read {
             max_result_chars: 200_000,
             demand: Demand::Essential,
             ..ToolSpec::new(
-                "Read",
+                NAME,
                 include_str!("../../assets/tools/read.md"),
                 Level::Safe,
                 "file_path",

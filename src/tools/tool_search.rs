@@ -259,6 +259,7 @@ mod tests {
             input_schema: serde_json::json!({"type": "object"}),
             strict: false,
             input_examples: Vec::new(),
+            server: None,
         }
     }
 

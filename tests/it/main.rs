@@ -26,3 +26,4 @@ mod tidy_readers;
 mod tidy_words;
 mod tools;
 mod trust;
+mod web;

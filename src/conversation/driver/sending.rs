@@ -30,9 +30,7 @@ impl Conversation {
     /// Repairs the history if necessary, and sends it.
     pub(super) fn send(&mut self, attempt: u32) {
         self.warn_of_no_price();
-        for problem in self.context.refresh_agents() {
-            self.journal.notice(problem);
-        }
+        self.refresh_extensions();
         if !self.news.is_empty() {
             let message = Message::from_user(std::mem::take(&mut self.news));
             self.journal.append(Record::Told { message });

@@ -5,7 +5,7 @@ use super::super::words::{
 };
 use super::names::{Names, admitted, with_all_calls};
 use super::{After, Next, Partial, Stage, Turn, Whole};
-use crate::protocol::{Block, Ending, Message, StopReason, Usage};
+use crate::protocol::{Block, Ending, Message, ServerCall, StopReason, Usage};
 use crate::provider::{ProviderError, ProviderErrorKind, Response, StreamEvent};
 
 impl Turn {
@@ -41,7 +41,14 @@ impl Turn {
                 self.answer.open_text.clear();
                 None
             }
-            other => Some(Next::Keep(other.clone())),
+            other => {
+                let told = ServerCall::of(other);
+                let call = told.map(|it| self.served.name(&it, &mut self.numbers));
+                Some(Next::Keep {
+                    block: other.clone(),
+                    call,
+                })
+            }
         };
         self.answer.ended.push(block);
         next.into_iter().collect()

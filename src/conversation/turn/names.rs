@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::protocol::{Block, CallNumbers, CallRef, ToolCall, ToolUse, WireId};
+use crate::protocol::{Block, CallNumbers, CallRef, ServerCall, ToolCall, ToolUse, WireId};
 
 /// The calls of one answer. An id may occur twice: after the block of a call has ended, its id names another call.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -52,6 +52,22 @@ impl Names {
     }
 }
 
+/// The calls of one answer that the provider runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Served(HashMap<WireId, CallRef>);
+
+impl Served {
+    /// The call that a block tells of: one that is made has a new name, a result the name of its call.
+    pub fn name(&mut self, told: &ServerCall, numbers: &mut CallNumbers) -> CallRef {
+        let known = self.0.get(&told.id).copied();
+        known.filter(|_| told.made.is_none()).unwrap_or_else(|| {
+            let call = numbers.next();
+            self.0.insert(told.id.clone(), call);
+            call
+        })
+    }
+}
+
 /// The call with its reference.
 pub fn admitted(call: CallRef, block: &ToolUse) -> ToolCall {
     ToolCall {
@@ -80,8 +96,10 @@ pub fn with_all_calls(mut blocks: Vec<Block>, ended: Vec<Block>) -> Vec<Block> {
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
-    use crate::protocol::{AgentId, CallNumbers, CallRef, WireId};
+    use serde_json::json;
+
+    use super::{Names, Served};
+    use crate::protocol::{AgentId, CallNumbers, CallRef, ServerCall, WireId};
 
     #[test]
     fn an_id_that_occurs_twice_names_two_calls_in_the_order_of_their_blocks() {
@@ -98,5 +116,24 @@ mod tests {
             taken.map(|named| (named.call, named.runs)),
             expected.map(|(number, runs)| (CallRef::main(number), runs))
         );
+    }
+
+    #[test]
+    fn a_result_of_the_provider_has_the_name_of_its_call() {
+        let mut numbers = CallNumbers::after(AgentId::MAIN, 0);
+        let mut served = Served::default();
+        let mut name = |id: &str, made: bool| {
+            let made = made.then(|| ("web_search".to_owned(), json!({}).into()));
+            let told = ServerCall {
+                id: id.into(),
+                made,
+                result: None,
+            };
+            served.name(&told, &mut numbers).number
+        };
+        let names = [("a", true), ("b", true), ("a", false), ("b", false)];
+        assert_eq!(names.map(|(id, made)| name(id, made)), [1, 2, 1, 2]);
+        assert_eq!(name("a", true), 3, "asked for again after a break");
+        assert_eq!(name("a", false), 3);
     }
 }

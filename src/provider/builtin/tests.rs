@@ -15,6 +15,7 @@ fn request(prompt: &str) -> Request {
         input_schema: json!({}),
         strict: false,
         input_examples: Vec::new(),
+        server: None,
     };
     Request {
         model: "builtin".into(),

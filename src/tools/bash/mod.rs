@@ -171,12 +171,10 @@ fn start(command: &str, grant: &Grant, follow_cd: bool, cx: &ToolCx) -> io::Resu
         None => None,
     };
     Shell::start(Start {
-        command,
-        cwd: &cx.cwd,
-        env: &cx.env,
         follow_cd,
         held,
         partly_unasked: grant.is_partly_unasked(),
+        ..Start::new(command, &cx.cwd, &cx.env)
     })
 }
 
@@ -208,7 +206,8 @@ fn blocked(
     }
 }
 
-fn conclude(
+/// What came of a command that has printed this, and left that running.
+pub fn conclude(
     ended: Ended,
     one_is_an_answer: bool,
     mut output: String,

@@ -13,6 +13,7 @@ pub enum Kind {
     Themes,
     Tools,
     Agents,
+    Skills,
     Rules,
     Tasks,
 }
@@ -35,6 +36,7 @@ impl Kind {
             Kind::Themes => "Themes",
             Kind::Tools => "Tools",
             Kind::Agents => "Agents",
+            Kind::Skills => "Skills",
             Kind::Rules => "Permissions",
             Kind::Tasks => "Background commands",
         }
@@ -60,7 +62,7 @@ impl Kind {
                 (Action::Back, "close"),
             ],
             Kind::Themes => &[(Action::Choose, "use"), (Action::Back, "keep the old one")],
-            Kind::Tools | Kind::Agents => &[(Action::Back, "close")],
+            Kind::Tools | Kind::Agents | Kind::Skills => &[(Action::Back, "close")],
             Kind::Rules => &[
                 (Action::Choose, "choose"),
                 (Action::Delete, "remove"),
@@ -77,7 +79,7 @@ impl Kind {
     pub fn has_preview(self) -> Preview {
         match self {
             Kind::Commands | Kind::Themes | Kind::Models => Preview::None,
-            Kind::Tools | Kind::Agents | Kind::Rules => Preview::FromStart,
+            Kind::Tools | Kind::Agents | Kind::Skills | Kind::Rules => Preview::FromStart,
             Kind::Sessions | Kind::AllSessions | Kind::Tasks => Preview::FromEnd,
         }
     }
@@ -95,6 +97,7 @@ impl Kind {
             | Kind::Themes
             | Kind::Tools
             | Kind::Agents
+            | Kind::Skills
             | Kind::Rules
             | Kind::Tasks => None,
         }
