@@ -40,6 +40,8 @@ pub enum Target {
     Queued(usize),
     /// A call in the panel, by its index there.
     Call(usize),
+    /// The marks of a call that has started a subagent, by its number in the panel.
+    Fold(usize),
     Panel,
     Composer {
         row: u16,
@@ -78,6 +80,7 @@ impl AppState {
             | Target::Message(_)
             | Target::Queued(_)
             | Target::Call(_)
+            | Target::Fold(_)
             | Target::Panel
             | Target::Composer { .. }
             | Target::ListRow(_)
@@ -137,6 +140,11 @@ impl AppState {
                 if again && times > 1 {
                     self.open_detail();
                 }
+            }
+            Target::Fold(index) => {
+                self.focus_on(Focus::Panel);
+                self.panel.chosen = index;
+                return self.perform(Action::Fold);
             }
             Target::Panel => {
                 self.focus_panel();

@@ -8,6 +8,7 @@ use super::dialogs::pager::{Content, Pager};
 use super::job::Job;
 use super::page::{Line, Tone, fields};
 use super::panel::ToolPanel;
+use super::subagents::Subagents;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, Focus, Opening, OpeningSession};
 use crate::protocol::todo::{Todo, TodoStatus, progress};
@@ -86,6 +87,8 @@ impl AppState {
         self.dialogs.clear();
         self.flash = None;
         self.quit_armed = None;
+        self.show_main();
+        self.subagents = Subagents::default();
         self.transcript.clear();
         self.calls.clear();
         self.todos.clear();

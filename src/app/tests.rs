@@ -10,5 +10,6 @@ mod queue;
 mod recalling;
 mod sending;
 mod slash;
+mod subagents;
 mod tasks;
 mod trust;

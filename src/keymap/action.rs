@@ -97,6 +97,7 @@ actions! {
     NextTurn: "next-turn", "later turn", "Calls of the next turn";
     PreviousTurn: "previous-turn", "earlier turn", "Calls of the turn before";
 
+    Fold: "fold", "fold", "Show all calls of a subagent, or none";
     CancelCall: "cancel-call", "cancel", "Cancel this call only";
     RunAgain: "run-again", "run again", "Run this call again";
     AnswerByHand: "answer-by-hand", "answer", "Type this call's result yourself";

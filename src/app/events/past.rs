@@ -91,12 +91,13 @@ impl AppState {
 
     /// A run of the program ended, and everything that was running ended with it.
     pub(super) fn run_ended(&mut self) {
-        if self.is_working() {
-            self.stop_writing(Progress::Cut);
-            self.panel.response_ended(self.moment);
+        if let Some(mut answering) = self.answering() {
+            answering.stop_writing(Progress::Cut);
+            answering.turn.response_ended(answering.moment);
             self.panel.end_turn();
             self.activity = Activity::Idle;
         }
+        self.end_nested();
         self.calls.end_run(self.moment);
     }
 }

@@ -195,18 +195,27 @@ impl AppState {
 
     /// The turn is over: only the person's own calls still wait for an answer.
     pub(in crate::app) fn close_turn_dialogs(&mut self) {
-        let (calls, now) = (&self.calls, self.now);
-        let is_aside = |id: CallRef| {
+        self.keep_questions_beside_the_turn();
+        self.dialogs
+            .retain(|dialog| !matches!(dialog, Dialog::Pause(_)));
+    }
+
+    fn keep_questions_beside_the_turn(&mut self) {
+        let (calls, subagents, now) = (&self.calls, &self.subagents, self.now);
+        let is_beside = |id: CallRef| {
+            let nested = subagents.get(id.agent);
+            let starter = nested.map(|nested| calls.get(nested.call));
             let key = calls.find(id);
             key.is_some_and(|key| calls.get(key).by == Author::Person)
+                || starter.is_some_and(Call::is_in_background)
         };
         self.dialogs.retain_mut(|dialog| match dialog {
             Dialog::Question(questions) => {
-                questions.keep_only(is_aside, now);
+                questions.keep_only(is_beside, now);
                 !questions.is_empty()
             }
-            Dialog::Pause(_) => false,
             Dialog::Trust(_)
+            | Dialog::Pause(_)
             | Dialog::ByHand(_)
             | Dialog::Picker(_)
             | Dialog::Pager(_)
@@ -229,9 +238,9 @@ impl AppState {
                 (vec![Effect::Send(deny)], true)
             }
         };
-        self.scroll.follow_from_end(&self.transcript);
+        self.follow_from_end();
         self.dialogs.retain(|dialog| match dialog {
-            Dialog::Question(questions) => !over && !questions.is_empty(),
+            Dialog::Question(questions) => !questions.is_empty(),
             Dialog::Trust(_)
             | Dialog::Pause(_)
             | Dialog::ByHand(_)
@@ -242,6 +251,7 @@ impl AppState {
         if !over {
             return effects;
         }
+        self.keep_questions_beside_the_turn();
         // Stop the turn before denying the call: in the other order the model could continue in between.
         let mut stop = self.climb(Rung::Interrupt);
         stop.extend(effects);
