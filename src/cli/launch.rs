@@ -148,6 +148,7 @@ pub(super) async fn setup(
     env.search = search;
     let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
+    let custom = catalogue.now().tools.clone();
     shared.catalogue = Some(catalogue);
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
@@ -161,7 +162,7 @@ pub(super) async fn setup(
     let settings = &project.settings;
     let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
-    let mut notices = project.notices();
+    let mut notices = project.notices(&custom);
     let offered = context.tools.snapshot();
     let names: Vec<&str> = offered.names().collect();
     notices.extend(settings.unknown_tools(&names));

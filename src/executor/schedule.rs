@@ -1,10 +1,10 @@
-//! Who may start: the one rule about concurrency, without anything around it.
+//! Which calls may start: the rule about concurrency, as a pure function.
 
 /// A call as the scheduler sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     pub state: SlotState,
-    /// May run beside other safe calls.
+    /// May run at the same time as other safe calls.
     pub safe: bool,
 }
 
@@ -18,7 +18,7 @@ pub enum SlotState {
 /// The positions of the calls that may start now, in order.
 ///
 /// A call may start if nothing executes, or if it and all executing calls are safe and there are fewer than `limit`.
-/// The walk ends at the first unsafe call that cannot start, so that nothing overtakes it.
+/// The search ends at the first unsafe call that cannot start, so that nothing overtakes it.
 ///
 /// `ready` is asked about a call that could start, and says whether the rate limit of its tool lets it. A safe call that
 /// is not ready lets the safe calls after it pass, but no unsafe one: that would change what the safe call sees.
@@ -54,7 +54,7 @@ pub fn startable(slots: &[Slot], limit: usize, mut ready: impl FnMut(usize) -> b
 mod tests {
     use super::*;
 
-    /// `r` a queued safe call, `w` a queued unsafe one; capitals execute; `.` is over.
+    /// `r` is a queued safe call, `w` a queued unsafe one; capitals execute; `.` has ended.
     fn queue(notation: &str) -> Vec<Slot> {
         notation
             .chars()
@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_holds() {
+    fn the_limit_is_respected() {
         assert_eq!(starts("rrrrr", 3), [0, 1, 2]);
         assert_eq!(starts("RRRrr", 3), [] as [usize; 0]);
         assert_eq!(starts("RR.rr", 3), [3]);
     }
 
     #[test]
-    fn a_limit_of_nothing_still_lets_one_call_run() {
+    fn a_limit_of_zero_still_lets_one_call_run() {
         assert_eq!(starts("rr", 0), [0]);
     }
 

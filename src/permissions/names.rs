@@ -79,6 +79,11 @@ pub fn rule(tool: &str, specifier: &str) -> String {
     format!("{tool}({specifier})")
 }
 
+/// What a rule's author is told about a tool that does not come with the program.
+pub fn not_built_in(tool: &str) -> String {
+    format!("names `{tool}`, which is not a built-in tool")
+}
+
 /// The rule for reading all that is below a directory; `None` where no rule can name it.
 pub fn reading_below(directory: &Path) -> Option<String> {
     if directory

@@ -88,7 +88,7 @@ fn what_is_over_says_how_it_ended() {
 #[test]
 fn what_a_cancelled_command_had_printed_stays() {
     let mut app = running(&["make"]);
-    let text = "Cancelled by the user: Bash(make) was stopped. Its output until then:\nhalf";
+    let text = "Cancelled by the user: Bash(make) was stopped. Its output so far:\nhalf";
     let side = ForPerson {
         output: Some(text.len() - 4..text.len()),
         ..ForPerson::default()
