@@ -90,7 +90,7 @@ fn look(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
     let mut findings = machine::directories(&crate::config::Dirs::find());
     let project = Project::look(args, Audience::Person, &TrustAnswer::default())?;
     let broken = !project.settings.errors.is_empty();
-    findings.splice(0..0, project::settings(&project));
+    findings.splice(0..0, project::settings(args, &project));
     findings.extend(project::keymap(&project));
     findings.extend(project::rules(&project));
     findings.push(machine::sandbox(
@@ -98,6 +98,7 @@ fn look(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
         sandbox::state(),
     ));
     findings.extend(project::hooks(&project));
+    findings.extend(project::extensions(args, &project));
     findings.extend(project::trust(args, &project));
     let programs = project.programs(args);
     launch::this_thread()?.block_on(async {

@@ -148,6 +148,7 @@ pub(super) async fn setup(
     env.search = search;
     let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
+    let custom = catalogue.now().tools.clone();
     shared.catalogue = Some(catalogue);
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
@@ -161,7 +162,10 @@ pub(super) async fn setup(
     let settings = &project.settings;
     let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
-    let mut notices = project.notices();
+    let mut notices = project.notices(&custom);
+    let offered = context.tools.snapshot();
+    let names: Vec<&str> = offered.names().collect();
+    notices.extend(settings.unknown_tools(&names));
     notices.extend(system.notices);
     notices.extend(session.notices);
     notices.extend(problems);
@@ -313,8 +317,7 @@ fn environment(
 fn shared(args: &Args, project: &Project, asking: Asking, env: Environment) -> Shared {
     let (rules, mode) = (project.settings.rules.clone(), project.mode(args));
     let mut shared = Shared::new(rules, mode, asking, project.places(args), Arc::new(env));
-    let overrides = project.settings.interrupt_behavior.clone();
-    shared.interrupt_overrides = overrides.into_iter().collect();
+    shared.set_tool_settings(project.settings.all_tools());
     shared.store = Some(Store::new(&project.dirs.data, &project.workspace));
     shared.live = Some(reload::live(args, project));
     shared

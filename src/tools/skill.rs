@@ -69,8 +69,8 @@ impl Tool for Skill {
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
-        find(&input.skill, &cx.extensions)?;
-        Ok(Validated::Fine)
+        let skill = find(&input.skill, &cx.extensions)?;
+        Ok(confirmed_if_it_allows(&skill.allows))
     }
 
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
@@ -120,6 +120,17 @@ pub fn allowed(allows: &Allows) -> String {
     format!("; allows {} for this turn", allows.rules.join(", "))
 }
 
+/// A person who starts a skill or command grants what its file allows. The model must not grant it to itself.
+pub fn confirmed_if_it_allows(allows: &Allows) -> Validated {
+    if allows.rules.is_empty() {
+        return Validated::Fine;
+    }
+    Validated::Ask(format!(
+        "it allows {} for the rest of this turn",
+        allows.rules.join(", ")
+    ))
+}
+
 /// Lines of names and what they are for, cut where all together would be too long.
 pub fn list<'a>(items: impl Iterator<Item = (String, &'a str)>) -> String {
     let (mut list, mut left_out) = (String::new(), 0);
@@ -163,5 +174,31 @@ fn find<'e>(
             ))
             .saying("unknown skill"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Allows, Validated, confirmed_if_it_allows};
+    use crate::protocol::NamedFile;
+
+    #[test]
+    fn a_file_that_allows_something_is_confirmed_first() {
+        let mut allows = Allows {
+            rules: Vec::new(),
+            file: NamedFile {
+                path: "/c.md".into(),
+                name: "c.md".into(),
+            },
+        };
+        assert!(matches!(confirmed_if_it_allows(&allows), Validated::Fine));
+        allows.rules = vec!["Bash(make:*)".into(), "Edit".into()];
+        let Validated::Ask(reason) = confirmed_if_it_allows(&allows) else {
+            panic!("not confirmed");
+        };
+        assert_eq!(
+            reason,
+            "it allows Bash(make:*), Edit for the rest of this turn"
+        );
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::skill::{allowed, list};
+use super::skill::{allowed, confirmed_if_it_allows, list};
 use super::template::Template;
 use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
@@ -61,8 +61,8 @@ impl Tool for SlashCommand {
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
-        find(&input.command, &cx.extensions)?;
-        Ok(Validated::Fine)
+        let (command, _) = find(&input.command, &cx.extensions)?;
+        Ok(confirmed_if_it_allows(&command.allows))
     }
 
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {

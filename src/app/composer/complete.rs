@@ -199,9 +199,11 @@ fn commands(query: &str, known: &Commands) -> Vec<Item> {
         .filter_map(|command| {
             let matched = letters(&command.name, &query)?;
             let rank = match command.name.find(&query) {
-                Some(0) => 0,
-                Some(_) => 1,
-                None => 2,
+                // Enter must not make another command of a name that is typed in full.
+                _ if *command.name == *query => 0,
+                Some(0) => 1,
+                Some(_) => 2,
+                None => 3,
             };
             let item = Item {
                 name: command.name.to_string(),

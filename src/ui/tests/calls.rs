@@ -88,7 +88,7 @@ fn a_finished_call_says_how_it_ended() {
 #[test]
 fn the_output_of_a_cancelled_command_stays() {
     let mut app = running(&["make"]);
-    let text = "Cancelled by the user: Bash(make) was stopped. Its output until then:\nhalf";
+    let text = "Cancelled by the user: Bash(make) was stopped. Its output so far:\nhalf";
     let side = ForPerson {
         output: Some(text.len() - 4..text.len()),
         ..ForPerson::default()
