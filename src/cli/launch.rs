@@ -43,7 +43,7 @@ use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::{Orders, Tasks, port};
 
 /// How long idle threads are kept: longer than anyone works without a break.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+const KEEP_ALIVE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long an answer may be, unless the settings say otherwise.
 const MAX_OUTPUT_TOKENS: u32 = 32_000;
 
@@ -92,7 +92,7 @@ pub(super) fn this_thread() -> Result<Runtime, UsageError> {
 
 fn started(builder: &mut Builder) -> Result<Runtime, UsageError> {
     // Tokio panics if its last blocking thread ends and it can't start another, so one is kept.
-    builder.enable_all().thread_keep_alive(KEPT);
+    builder.enable_all().thread_keep_alive(KEEP_ALIVE);
     let built = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let runtime = builder.build()?;
         drop(runtime.spawn_blocking(|| ()));
