@@ -288,7 +288,7 @@ impl Call {
     }
 
     /// The call runs again, so the output and times of its first run are dropped.
-    pub fn begin_anew(&mut self) {
+    pub fn restart(&mut self) {
         self.output.clear();
         self.ended_lines = 0;
         self.decisions.clear();
@@ -301,7 +301,7 @@ impl Call {
 
     /// It was cut off before its work had started, and continues.
     pub fn reopen(&mut self) {
-        self.begin_anew();
+        self.restart();
         self.times.ended = None;
         self.state = State::Queued;
     }

@@ -12,7 +12,6 @@ use tokio::runtime::{Builder, Runtime};
 use super::args::Args;
 use super::project::{Audience, Project};
 use super::reload;
-use super::session::Session;
 use super::{UsageError, prompt, session};
 use crate::agent;
 use crate::agent::system_prompt::{Surroundings, system_prompt};
@@ -33,8 +32,8 @@ use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::retry;
 use crate::runtime::{FoundTerminal, end_guard, guard_commands};
-use crate::session::Record;
 use crate::session::record::VERSION;
+use crate::session::{History, Record, Writer};
 use crate::settings::Settings;
 use crate::tools::Environment;
 use crate::tools::bash::groups::Groups;
@@ -44,7 +43,7 @@ use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::{Orders, Tasks, port};
 
 /// How long idle threads are kept: longer than anyone works without a break.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+const KEEP_ALIVE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long an answer may be, unless the settings say otherwise.
 const MAX_OUTPUT_TOKENS: u32 = 32_000;
 
@@ -93,7 +92,7 @@ pub(super) fn this_thread() -> Result<Runtime, UsageError> {
 
 fn started(builder: &mut Builder) -> Result<Runtime, UsageError> {
     // Tokio panics if its last blocking thread ends and it can't start another, so one is kept.
-    builder.enable_all().thread_keep_alive(KEPT);
+    builder.enable_all().thread_keep_alive(KEEP_ALIVE);
     let built = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let runtime = builder.build()?;
         drop(runtime.spawn_blocking(|| ()));
@@ -136,10 +135,11 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    let (catalogue, mut problems) = project.extensions(args);
+    let (catalogue, problems) = project.extensions(args);
     let (registry, taken) = Project::registry(&catalogue);
     let (search, search_problem) = search(&project.settings, provider.as_ref());
-    problems.extend(taken.into_iter().chain(search_problem));
+    let mut notices = project.notices(&catalogue.now().tools);
+    notices.extend(problems.into_iter().chain(taken).chain(search_problem));
     let mut offer = project.offer(args, &catalogue);
     offer.about.search.clone_from(&search);
     let told = session.history.tools();
@@ -148,31 +148,21 @@ pub(super) async fn setup(
     let mut env = environment(args, &project, results_dir, programs);
     env.search = search;
     let mut shared = shared(args, &project, asking, env);
-    if asking == Asking::Person {
-        shared.set_mode(mode(args, &project, &session));
-    }
+    shared.set_mode(mode(args, &project, asking, &session.history));
     shared.hooks = hooks;
     shared.catalogue = Some(catalogue);
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
-    let begun = Record::Run {
-        version: VERSION,
-        provider: provider.name().to_owned(),
-        model: model.clone(),
-    };
-    // If the log can't be written, the first real record reports it.
-    let _ = log.write(AgentId::MAIN, &begun);
-    let mode = context.shared.mode();
-    if session.history.mode().unwrap_or_default() != mode {
-        let _ = log.write(AgentId::MAIN, &Record::Mode { mode });
-    }
+    log_run(&log, provider.name(), &model);
+    log_mode(&log, &context, &session.history);
     let settings = &project.settings;
     let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
-    let mut notices = project.notices();
+    let offered = context.tools.snapshot();
+    let names: Vec<&str> = offered.names().collect();
+    notices.extend(settings.unknown_tools(&names));
     notices.extend(system.notices);
     notices.extend(session.notices);
-    notices.extend(problems);
     Ok(agent::Setup {
         context_window: project.window(&model),
         system: system.parts,
@@ -198,6 +188,16 @@ pub(super) async fn setup(
         past: session.past,
         notices,
     })
+}
+
+fn log_run(log: &Writer, provider: &str, model: &str) {
+    let begun = Record::Run {
+        version: VERSION,
+        provider: provider.to_owned(),
+        model: model.to_owned(),
+    };
+    // If the log can't be written, the first real record reports it.
+    let _ = log.write(AgentId::MAIN, &begun);
 }
 
 /// Who searches the web; what the person should know if nobody does, though the settings want it.
@@ -319,10 +319,18 @@ fn environment(
 
 /// A session that was left in plan mode stays in it, unless the command line names another mode: a plan that waits for
 /// approval is presented again.
-fn mode(args: &Args, project: &Project, session: &Session) -> Mode {
-    match (args.permission_mode, session.history.mode()) {
-        (None, Some(Mode::Plan)) => Mode::Plan,
-        (None | Some(_), _) => project.mode(args),
+fn mode(args: &Args, project: &Project, asking: Asking, history: &History) -> Mode {
+    match (asking, args.permission_mode, history.mode()) {
+        (Asking::Person, None, Some(Mode::Plan)) => Mode::Plan,
+        (Asking::Person | Asking::Nobody, _, _) => project.mode(args),
+    }
+}
+
+/// A mode that the log does not know yet.
+fn log_mode(log: &Writer, context: &Context, history: &History) {
+    let mode = context.shared.mode();
+    if history.mode().unwrap_or_default() != mode {
+        let _ = log.write(AgentId::MAIN, &Record::Mode { mode });
     }
 }
 
@@ -330,8 +338,7 @@ fn mode(args: &Args, project: &Project, session: &Session) -> Mode {
 fn shared(args: &Args, project: &Project, asking: Asking, env: Environment) -> Shared {
     let (rules, mode) = (project.settings.rules.clone(), project.mode(args));
     let mut shared = Shared::new(rules, mode, asking, project.places(args), Arc::new(env));
-    let overrides = project.settings.interrupt_behavior.clone();
-    shared.interrupt_overrides = overrides.into_iter().collect();
+    shared.set_tool_settings(project.settings.all_tools());
     shared.store = Some(Store::new(&project.dirs.data, &project.workspace));
     shared.live = Some(reload::live(args, project));
     shared

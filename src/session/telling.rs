@@ -11,9 +11,9 @@ use super::history::History;
 use super::record::{Changed, Line, Record};
 use super::unfinished::Progress;
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, ForPerson,
-    Phase, Recorded, Seq, ServerCall, SessionEvent, Shown, Subagent, Told, ToolCall, TurnEvent,
-    TurnId, TurnSummary,
+    AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, ChangeSize, Ending, FileDiff,
+    ForPerson, Phase, Recorded, Seq, ServerCall, SessionEvent, Shown, Subagent, Told, ToolCall,
+    TurnEvent, TurnId, TurnSummary,
 };
 
 /// The limit for the contents of changed files that can be shown again; for older changes only the size is reported.
@@ -66,7 +66,6 @@ fn told(
 ) -> Vec<AgentEvent> {
     let number = history.turn();
     let turn = |event| vec![AgentEvent::Turn(TurnId { agent, number }, event)];
-    let call = |call, event| vec![AgentEvent::Call { call, at, event }];
     let session = |event| vec![AgentEvent::Session(event)];
     match record {
         Record::Run {
@@ -106,8 +105,7 @@ fn told(
         }),
         Record::Spent { spending } => turn(TurnEvent::Spent(spending)),
         Record::Delivered { calls, .. } => {
-            let yielded = calls.into_iter();
-            let yielded = yielded.flat_map(|name| call(name, CallEvent::Yielded));
+            let yielded = calls.into_iter().map(|call| yielded(call, at));
             let message = history.messages().last().cloned();
             let delivered = message.map(|it| turn(TurnEvent::Delivered(it)));
             yielded.chain(delivered.into_iter().flatten()).collect()
@@ -138,6 +136,11 @@ fn told(
         | Record::Repaired { .. }
         | Record::Change { .. } => Vec::new(),
     }
+}
+
+fn yielded(call: CallRef, at: Duration) -> AgentEvent {
+    let event = CallEvent::Yielded;
+    AgentEvent::Call { call, at, event }
 }
 
 /// The events of a record about one call.
