@@ -11,6 +11,7 @@ mod hooks;
 mod hostile;
 mod lists;
 mod messages;
+mod nested;
 mod offering;
 mod resume;
 mod retries;
