@@ -25,6 +25,7 @@ pub enum Slash {
     Agents,
     Tasks,
     Sessions,
+    Rename,
     Diff,
     Permissions,
     Why,
@@ -42,7 +43,7 @@ pub enum Slash {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands(Arc<[SlashCommand]>);
 
-const BUILT_IN: [(&str, &str, &str, Slash); 19] = [
+const BUILT_IN: [(&str, &str, &str, Slash); 20] = [
     ("help", "", "keys and commands", Slash::Help),
     ("clear", "", "start a new session", Slash::Clear),
     ("model", "[NAME]", "show or switch the model", Slash::Model),
@@ -53,6 +54,12 @@ const BUILT_IN: [(&str, &str, &str, Slash); 19] = [
     ("tasks", "", "list background commands", Slash::Tasks),
     ("sessions", "", "resume an earlier session", Slash::Sessions),
     ("resume", "[ID]", "same as /sessions", Slash::Sessions),
+    (
+        "rename",
+        "TITLE",
+        "give this session a title",
+        Slash::Rename,
+    ),
     (
         "diff",
         "",
@@ -155,6 +162,7 @@ impl Slash {
             Slash::Clear
             | Slash::Sessions
             | Slash::Tasks
+            | Slash::Rename
             | Slash::Diff
             | Slash::Cost
             | Slash::Todos

@@ -141,15 +141,16 @@ pub(super) async fn setup(
     shared.agents = Some(agents);
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
+    let git = git.hear().await;
     let begun = Record::Run {
         version: VERSION,
         provider: provider.name().to_owned(),
         model: model.clone(),
+        branch: git.branch.clone(),
     };
     // If the log can't be written, the first real record reports it.
     let _ = log.write(AgentId::MAIN, &begun);
     let settings = &project.settings;
-    let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
     let mut notices = project.notices();
     notices.extend(system.notices);

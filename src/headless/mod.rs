@@ -248,6 +248,7 @@ impl Printer {
             // that are past are told only to those who show them.
             SessionEvent::RunBegan { .. }
             | SessionEvent::ModeIs(_)
+            | SessionEvent::Renamed(_)
             | SessionEvent::TakenBack(_)
             | SessionEvent::Reply(_)
             | SessionEvent::Saving(_)

@@ -25,6 +25,8 @@ pub enum SessionCommand {
     /// Give back messages that wait, for the person to change them.
     TakeBack(Wanted),
     SetMode(Mode),
+    /// Give the session a title.
+    Rename(String),
     Rules(RulesCommand),
     /// Tell the types of subagents, with [`SessionEvent::Agents`](super::SessionEvent::Agents).
     ListAgents,

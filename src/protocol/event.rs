@@ -63,6 +63,8 @@ pub enum SessionEvent {
     Saving(Result<(), String>),
     /// The active mode from now on: the answer to every [`SetMode`](super::SessionCommand::SetMode).
     ModeIs(Mode),
+    /// The person gave the session a title: the answer to [`Rename`](super::SessionCommand::Rename).
+    Renamed(String),
     /// Messages that waited are the person's again. Empty where the one that was wanted back has been sent already.
     TakenBack(Vec<Vec<Block>>),
     /// The answer to something that the person wanted to know, or to be done.

@@ -49,6 +49,9 @@ pub enum Record {
         version: u32,
         provider: String,
         model: String,
+        /// The branch that the workspace's repository is on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
     },
     /// A call has started this conversation, beside its own. The first line of the conversation's.
     Started {
@@ -66,6 +69,8 @@ pub enum Record {
     Reply { text: String },
     /// The permission mode from now on.
     Mode { mode: Mode },
+    /// The person gave the session a title.
+    Renamed { title: String },
     /// The shell has gone to another directory.
     Moved { cwd: PathBuf },
 

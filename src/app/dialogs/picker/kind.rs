@@ -15,6 +15,8 @@ pub enum Kind {
     Agents,
     Rules,
     Tasks,
+    /// Messages that wait for the running turn.
+    Queue,
 }
 
 /// Which part of an item's preview is visible first.
@@ -37,6 +39,7 @@ impl Kind {
             Kind::Agents => "Agents",
             Kind::Rules => "Permissions",
             Kind::Tasks => "Background commands",
+            Kind::Queue => "Queued messages",
         }
     }
 
@@ -47,16 +50,18 @@ impl Kind {
             Kind::Models => &[(Action::Choose, "switch"), (Action::Back, "close")],
             Kind::Sessions => &[
                 (Action::Choose, "resume"),
-                (Action::Fork, "fork"),
-                (Action::Delete, "delete"),
                 (Action::AllDirectories, "all directories"),
+                (Action::Rename, "rename"),
+                (Action::Delete, "delete"),
+                (Action::Fork, "fork"),
                 (Action::Back, "close"),
             ],
             Kind::AllSessions => &[
                 (Action::Choose, "resume"),
-                (Action::Fork, "fork"),
-                (Action::Delete, "delete"),
                 (Action::AllDirectories, "this directory"),
+                (Action::Rename, "rename"),
+                (Action::Delete, "delete"),
+                (Action::Fork, "fork"),
                 (Action::Back, "close"),
             ],
             Kind::Themes => &[(Action::Choose, "use"), (Action::Back, "keep the old one")],
@@ -71,12 +76,17 @@ impl Kind {
                 (Action::CancelCall, "end"),
                 (Action::Back, "close"),
             ],
+            Kind::Queue => &[
+                (Action::Choose, "edit"),
+                (Action::Delete, "remove"),
+                (Action::Back, "close"),
+            ],
         }
     }
 
     pub fn has_preview(self) -> Preview {
         match self {
-            Kind::Commands | Kind::Themes | Kind::Models => Preview::None,
+            Kind::Commands | Kind::Themes | Kind::Models | Kind::Queue => Preview::None,
             Kind::Tools | Kind::Agents | Kind::Rules => Preview::FromStart,
             Kind::Sessions | Kind::AllSessions | Kind::Tasks => Preview::FromEnd,
         }
@@ -96,7 +106,8 @@ impl Kind {
             | Kind::Tools
             | Kind::Agents
             | Kind::Rules
-            | Kind::Tasks => None,
+            | Kind::Tasks
+            | Kind::Queue => None,
         }
     }
 }
