@@ -1,6 +1,7 @@
-//! The figures of the engine, each against its bar: `cargo bench --bench engine`. Exits with 1 if one is missed.
+//! The engine's figures, each against its limit: `cargo bench --bench engine`. Exits with 1 if one is missed.
 //!
-//! Latencies are medians. What starts processes or uses loopback is measured on the built program, from outside.
+//! Latencies are medians. Anything that starts processes or uses loopback is measured from outside, on the built
+//! program.
 
 #![expect(
     clippy::print_stdout,
@@ -35,7 +36,7 @@ use agent_tui::protocol::{
 use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
 use agent_tui::session::{History, Log, Writer};
-use agent_tui::settings::agents::Catalogue;
+use agent_tui::settings::extensions::Catalogue;
 use agent_tui::tools::Environment;
 use agent_tui::tools::bash::groups::Groups;
 use agent_tui::tools::files::{Checkpoints, Locks};
@@ -70,7 +71,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A measured value and the bar it has to stay on one side of.
+/// A measured value and its limit.
 struct Figure {
     what: &'static str,
     value: f64,
@@ -169,7 +170,7 @@ fn decoder_throughput() -> Figure {
     }
 }
 
-/// The loop's own cost of a turn: a call of Read on a small file, no process, no network, the log written.
+/// The loop's own cost of a turn: a Read call on a small file, no process, no network, the log written.
 fn cost_of_a_turn() -> Figure {
     const TURNS: usize = 400;
     let home = tempfile::tempdir().expect("a directory");
@@ -232,6 +233,7 @@ fn spawn(
         home: home.to_owned(),
         unasked: agent_tui::process::sandbox::Unasked::Auto,
         ground: std::sync::OnceLock::new(),
+        search: None,
         git: Git::new(programs.clone()),
         programs,
     };
@@ -240,10 +242,10 @@ fn spawn(
         ..Places::default()
     };
     let mut shared = Shared::new(Rules::default(), mode, asking, places, Arc::new(env));
-    let agents = Catalogue::built_in(read_only());
+    let catalogue = Catalogue::built_in(read_only());
     let mut offer = Offer::default();
-    offer.about.agents = agents.kinds();
-    shared.agents = Some(agents);
+    offer.about.extensions = catalogue.now();
+    shared.catalogue = Some(catalogue);
     let mut context = Context::new(Arc::new(shared), Tools::new(tools, offer));
     let (starter, orders) = port();
     context.starter = starter;
@@ -327,7 +329,7 @@ fn exec_to_request() -> Figure {
     }
 }
 
-/// From the block's last byte leaving the server to the command's first act, the start of the shell included.
+/// From the block's last byte leaving the server to the command's first effect, including the start of the shell.
 fn block_end_to_command() -> Figure {
     let value = median((0..ROUNDS).map(|_| until_the_command_runs()).collect());
     Figure {
@@ -338,7 +340,7 @@ fn block_end_to_command() -> Figure {
     }
 }
 
-/// The same, less what bash itself takes to start: the time until the command's process is there.
+/// The same, without bash's own start: the time until the command's process exists.
 fn block_end_to_start_of_shell() -> Figure {
     let running = median((0..ROUNDS).map(|_| until_the_command_runs()).collect());
     let shell = median((0..ROUNDS).map(|_| until_bash_runs()).collect());
@@ -398,7 +400,7 @@ fn epoch(text: &str) -> f64 {
     text.trim().replace(',', ".").parse().expect("a time")
 }
 
-/// A command of 1 s whose block ends 1 s before the stream does: a turn of 1 s, not of 2.
+/// A command of 1 s whose block ends 1 s before the stream does: the turn takes 1 s, not 2.
 fn turn_with_overlap() -> Figure {
     let home = Home::new();
     let wire = Wire::Anthropic;

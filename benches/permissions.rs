@@ -1,4 +1,4 @@
-//! How fast calls are decided, each figure against its bar: `cargo bench --bench permissions`. Exits with 1 if one is
+//! How fast calls are decided, each figure against its limit: `cargo bench --bench permissions`. Exits with 1 if one is
 //! missed.
 
 #![expect(
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 const SHARED: &str = include_str!("../tests/fixtures/security/bash_cases.jsonl");
 const OWN: &str = include_str!("../tests/fixtures/security/own_bash_cases.jsonl");
 
-/// What a model writes all day.
+/// Commands that models use all the time.
 const ORDINARY: [&str; 20] = [
     "ls -la src",
     "git status",

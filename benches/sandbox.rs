@@ -1,5 +1,5 @@
-//! What it costs that the kernel holds a command, against its bar: `cargo bench --bench sandbox`. Exits with 1 if it is
-//! missed. Where nothing holds, there is nothing to measure, and that is said.
+//! What the kernel sandbox costs per command, against its limit: `cargo bench --bench sandbox`. Exits with 1 if it is
+//! missed. Without a sandbox there is nothing to measure, and the bench says so.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use agent_tui::process::sandbox::{Besides, Ground, Hold, Policy, start, state};
 
 const ROUNDS: usize = 400;
-/// A held command may take so much longer than a free one.
+/// How much longer a sandboxed command may take.
 const BAR: Duration = Duration::from_micros(300);
 
 fn main() -> ExitCode {
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         &home.unwrap_or_default(),
     ));
     let (mut free, mut held) = (Vec::new(), Vec::new());
-    // By turns, so that both see the same machine.
+    // Alternating, so that both see the same machine.
     for _ in 0..ROUNDS {
         free.push(timed(run));
         held.push(timed(|| {

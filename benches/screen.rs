@@ -1,6 +1,6 @@
-//! The figures of the screen, each against its bar: `cargo bench --bench screen`. Exits with 1 if one is missed.
+//! The screen's figures, each against its limit: `cargo bench --bench screen`. Exits with 1 if one is missed.
 //!
-//! Everything up to the painted buffer, without a terminal; medians. What a terminal adds is measured from outside.
+//! Everything up to the painted buffer, without a terminal; medians. A terminal's part is measured from outside.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A measured time and the most that it may be, in milliseconds.
+/// A measured time and its limit, in milliseconds.
 struct Figure {
     what: &'static str,
     value: f64,
@@ -136,6 +136,7 @@ impl Screen {
             context_window: None,
             spending: Spending::default(),
             hooks: Vec::new(),
+            extensions: Arc::default(),
             past: (0..count).flat_map(exchange).collect(),
         })));
         screen.draw();
@@ -164,7 +165,7 @@ impl Screen {
     }
 }
 
-/// What was told of a message: a question, or the answer to it.
+/// The events of a message: a question, or the answer to it.
 fn exchange(number: usize) -> Vec<Told> {
     let turn = TurnId {
         agent: AgentId::MAIN,
@@ -217,7 +218,7 @@ fn frame_after_key(messages: usize) -> Duration {
     })
 }
 
-/// In the middle of it, where lines are above and below what is in view.
+/// In the middle of it, so that lines are hidden above and below.
 fn key_in_long_draft() -> Duration {
     let mut screen = Screen::with_messages(WIDTH, HEIGHT, 10);
     let draft = "a line of the draft, as long as lines mostly are\n".repeat(5_000);

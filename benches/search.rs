@@ -1,7 +1,8 @@
-//! Grep and Glob on a tree of 100,000 files, beside `rg` doing the same job.
+//! Grep and Glob on a tree of 100,000 files, compared with `rg` on the same task.
 //!
 //! Prints a table of medians and fails if one of ours takes more than 1.2 times as long as `rg`. Without `rg` on the
-//! `PATH` it prints our figures alone. A word given as argument (`-- Glob`) chooses the searches that have it. Each round runs ours and then `rg`, so that a busy machine is busy for both.
+//! `PATH` it prints only our figures. A word as argument (`-- Glob`) selects the searches that contain it. Each round
+//! runs ours and then `rg`, so that both see the same load.
 
 use std::fs;
 use std::io;
@@ -20,7 +21,7 @@ const FILES_PER_DIRECTORY: usize = 100;
 const ROUNDS: usize = 15;
 const ALLOWED: f64 = 1.2;
 
-/// A search in both languages.
+/// A search for both programs.
 struct Job {
     name: &'static str,
     ours: Ours,
@@ -33,7 +34,7 @@ struct Job {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Judged {
     Yes,
-    /// `rg` is spared a part of the work: only shown.
+    /// `rg` does less work here, so the figures are only shown.
     No,
 }
 
@@ -143,19 +144,19 @@ fn jobs() -> Vec<Job> {
     ]
 }
 
-/// Measures one job and prints its line; says whether it is too slow.
+/// Measures one job and prints its line; returns whether it is too slow.
 fn measure(job: &Job, tree: &Path, has_rg: bool) -> io::Result<bool> {
     let mut ours = Vec::with_capacity(ROUNDS);
     let mut theirs = Vec::with_capacity(ROUNDS);
     let mut lines = 0;
-    // One round more, which only warms the caches.
+    // One extra round warms the caches.
     for round in 0..=ROUNDS {
         let began = Instant::now();
         lines = search(&job.ours, tree)?;
         let our_time = began.elapsed();
         let began = Instant::now();
         if has_rg {
-            // A pipe, as any tool that calls `rg` would have; reading it is part of the job.
+            // A pipe, as in any tool that calls `rg`; reading it is part of the job.
             Command::new("rg")
                 .args(job.theirs)
                 .current_dir(tree)
@@ -183,7 +184,7 @@ fn measure(job: &Job, tree: &Path, has_rg: bool) -> io::Result<bool> {
     Ok(has_rg && job.judged == Judged::Yes && ratio > ALLOWED)
 }
 
-/// Compiles, runs and writes the answer, as a call of the tool does; gives the number of its lines.
+/// Compiles, runs and writes the answer, like a call of the tool; returns the number of its lines.
 fn search(ours: &Ours, tree: &Path) -> io::Result<usize> {
     let stop = Stop::default();
     let answer = match ours {
@@ -222,7 +223,7 @@ fn grow(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// About 1.5 kB that reads like code; one file in a thousand has the rare word.
+/// About 1.5 kB that looks like code; one file in a thousand has the rare word.
 fn text(id: usize) -> String {
     const BODY: &str = "(input: &str) -> usize {\n    return input.len() + 1;\n}\n";
     let number = format!("{id:05}");

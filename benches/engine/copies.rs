@@ -1,4 +1,4 @@
-//! How often the input of a call lies in memory while it is asked about and made.
+//! How often the input of a call is copied in memory while it is decided and run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{Bar, Figure, spawn, submit};
 
-/// Says where in memory the text lies that it is called with.
+/// Returns the address of its text.
 struct Locates;
 
 #[derive(Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ struct Place {
     text: usize,
 }
 
-/// A text that is borrowed from the input is still where it was.
+/// A text that is borrowed from the input has the same address.
 fn address<'de, D: Deserializer<'de>>(text: D) -> Result<usize, D::Error> {
     <&str>::deserialize(text).map(|text| text.as_ptr().addr())
 }
@@ -48,8 +48,8 @@ impl Tool for Locates {
     }
 }
 
-/// The tool, the events, the question and the answer in the history: all are kept until the end, so that no place is used
-/// twice.
+/// The tool, the events, the question and the answer in the history: all are kept until the end, so that no address is
+/// reused.
 pub fn of_an_input() -> Figure {
     let home = tempfile::tempdir().expect("a directory");
     let script = home.path().join("script.jsonl");

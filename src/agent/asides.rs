@@ -1,9 +1,10 @@
-//! What the person runs beside the turns: commands typed directly, calls made once more.
+//! What the person runs independently of the turns: commands typed with `!`, and calls run again.
 //!
-//! An aside goes through the same steps as a call of the model, in an executor of its own, but on the person's authority; only
-//! one that the person has not permitted whole before is asked about. It runs whether a turn does or not, and the model
-//! hears of it with the next message.
+//! An aside goes through the same steps as a call of the model, in its own executor, but with the person's authority;
+//! it asks only if the person has not allowed the same call as a whole before. It runs whether a turn is running or
+//! not, and the model is told about it with the next message.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,27 +19,30 @@ use crate::executor::permission::Authority;
 use crate::executor::pipeline::Report;
 use crate::executor::{Context, Executor, Observed, Observer, Order, Policy};
 use crate::protocol::{
-    AgentId, Block, CallCommand, CallInput, CallNumbers, CallRef, OnBashError, ToolCall,
-    ToolResult, WireId,
+    AgentId, Block, CallCommand, CallInput, CallNumbers, CallOutcome, CallRef, ForPerson,
+    OnBashError, ToolCall, ToolResult, WireId,
 };
 use crate::session::History;
 use crate::tools::guard;
+use crate::tools::inner::PartResult;
 
-/// More than this of an aside's output does not go to the model.
+/// The most of an aside's output that goes to the model.
 const MOST_TOLD: usize = 8_000;
-/// Longer than a call needs to be stopped.
+/// Longer than stopping a call takes.
 const LAST_GRACE: Duration = Duration::from_secs(5);
 
 pub struct Asides {
     context: Arc<Context>,
     executor: Executor,
     numbers: CallNumbers,
-    /// What the model is to be told.
+    /// What the model has not been told yet.
     untold: Vec<Block>,
+    /// Those whose output goes into a message: the model is not told of them besides.
+    parts: HashSet<CallRef>,
 }
 
 impl Asides {
-    /// Takes over what an earlier run of the session still has to tell.
+    /// Takes over what an earlier run of the session has not told the model.
     pub fn new(context: Arc<Context>, session: &CancellationToken, history: &History) -> Self {
         let policy = Policy {
             order: Order::AtOnce,
@@ -50,6 +54,7 @@ impl Asides {
             context,
             numbers: CallNumbers::after(AgentId::PERSON, history.last_aside()),
             untold: Vec::new(),
+            parts: HashSet::new(),
         };
         for (call, result) in history.asides() {
             asides.tell_model(call, result, None);
@@ -57,8 +62,27 @@ impl Asides {
         asides
     }
 
+    /// A part of a command that becomes a message.
+    pub fn start_part(&mut self, tool: &str, input: CallInput, journal: &mut Journal) -> CallRef {
+        let call = self.numbers.next();
+        self.parts.insert(call);
+        self.start_as(call, tool, input, Authority::Model, journal);
+        call
+    }
+
     pub fn start(&mut self, tool: &str, input: CallInput, by: Authority, journal: &mut Journal) {
         let call = self.numbers.next();
+        self.start_as(call, tool, input, by, journal);
+    }
+
+    fn start_as(
+        &mut self,
+        call: CallRef,
+        tool: &str,
+        input: CallInput,
+        by: Authority,
+        journal: &mut Journal,
+    ) {
         let call = ToolCall {
             call,
             id: WireId(format!("person_{}", call.number)),
@@ -75,7 +99,7 @@ impl Asides {
             CallCommand::Cancel => self.executor.cancel(call, journal),
             CallCommand::Background => self.executor.background(call, journal),
             CallCommand::RunAgain => {
-                // One of an earlier run is in the log only.
+                // A call of an earlier run is only in the log.
                 let known = self.executor.call(call);
                 let known = known.or_else(|| journal.history().call(call));
                 let Some(ToolCall { name, input, .. }) = known.cloned() else {
@@ -90,13 +114,17 @@ impl Asides {
         }
     }
 
+    pub fn cancel(&mut self, call: CallRef, journal: &mut Journal) {
+        self.executor.cancel(call, journal);
+    }
+
     pub fn cancel_all(&mut self, journal: &mut Journal) {
         for call in self.executor.open_calls() {
             self.executor.cancel(call, journal);
         }
     }
 
-    /// Where something that happens beside the turns is reported.
+    /// For reports about what happens independently of the turns.
     pub fn reporter(&self) -> mpsc::Sender<Report> {
         self.executor.reporter()
     }
@@ -106,16 +134,21 @@ impl Asides {
         std::mem::take(&mut self.untold)
     }
 
-    /// The next report of an aside. Cancel-safe; pends forever while nothing runs.
+    /// The next report of an aside. Cancel-safe; waits forever while nothing runs.
     pub async fn next(&mut self) -> Report {
         self.executor.next().await
     }
 
-    pub fn handle(&mut self, report: Report, journal: &mut Journal) {
+    /// What came of a part, if that has been told.
+    pub fn handle(
+        &mut self,
+        report: Report,
+        journal: &mut Journal,
+    ) -> Option<(CallRef, PartResult)> {
         if let Report::Halted(reason) = report {
-            // There is no turn that it could end.
+            // No turn is running that it could end.
             journal.notice(reason);
-            return;
+            return None;
         }
         let mut end = End {
             journal,
@@ -126,14 +159,21 @@ impl Asides {
         let End {
             completed, moved, ..
         } = end;
-        if let Some((call, result)) = completed
-            && let Some(call) = self.executor.call(call).cloned()
-        {
+        let Completed {
+            call,
+            result,
+            output,
+        } = completed?;
+        if self.parts.remove(&call) {
+            return Some((call, output));
+        }
+        if let Some(call) = self.executor.call(call).cloned() {
             self.tell_model(&call, &result, moved);
         }
+        None
     }
 
-    /// Stops everything, and waits until it has stopped.
+    /// Stops everything, and waits for the end.
     pub async fn end(&mut self, journal: &mut Journal) {
         self.cancel_all(journal);
         let all = async {
@@ -147,7 +187,7 @@ impl Asides {
 
     fn tell_model(&mut self, call: &ToolCall, result: &ToolResult, moved: Option<PathBuf>) {
         let offered = self.context.tools.snapshot();
-        let tool = offered.find(&call.name);
+        let tool = offered.find_or_deferred(&call.name);
         let subject = tool.and_then(|tool| tool.facts(&call.input).subject);
         let label = format!("{}({})", call.name, subject.unwrap_or_default());
         let text = result.as_sent().as_text();
@@ -168,7 +208,7 @@ impl Asides {
     }
 }
 
-/// On whose authority a call runs once more. One that was denied, or allowed in part only, is asked about.
+/// With whose authority a call runs again. A call that was denied, or allowed only in part, asks again.
 pub fn again(permitted: bool) -> Authority {
     if permitted {
         Authority::Person
@@ -180,15 +220,56 @@ pub fn again(permitted: bool) -> Authority {
 /// Passes everything on, and remembers how a call ended.
 struct End<'j> {
     journal: &'j mut Journal,
-    completed: Option<(CallRef, ToolResult)>,
+    completed: Option<Completed>,
     moved: Option<PathBuf>,
+}
+
+struct Completed {
+    call: CallRef,
+    result: ToolResult,
+    /// What it has printed or found, or why it did not run.
+    output: PartResult,
+}
+
+impl Completed {
+    fn new(
+        call: CallRef,
+        result: &ToolResult,
+        outcome: &CallOutcome,
+        for_person: &ForPerson,
+    ) -> Self {
+        let text = result.as_text();
+        let output = match outcome {
+            CallOutcome::Succeeded => Ok(for_person.output_in(&text).to_owned()),
+            CallOutcome::Failed if for_person.exit.is_none() => Err(text),
+            CallOutcome::Failed | CallOutcome::ByHand | CallOutcome::Backgrounded => Ok(text),
+            CallOutcome::Denied => {
+                let why = for_person.sentence.clone();
+                Err(why.unwrap_or_else(|| "it was not allowed".to_owned()))
+            }
+            CallOutcome::Skipped { .. } | CallOutcome::Cancelled => {
+                Err("it was stopped".to_owned())
+            }
+        };
+        Self {
+            call,
+            result: result.clone(),
+            output,
+        }
+    }
 }
 
 impl Observer for End<'_> {
     fn observe(&mut self, observed: Observed) {
         match &observed {
-            Observed::Completed { call, result, .. } => {
-                self.completed = Some((*call, result.clone()));
+            Observed::Completed {
+                call,
+                result,
+                outcome,
+                for_person,
+                ..
+            } => {
+                self.completed = Some(Completed::new(*call, result, outcome, for_person));
             }
             Observed::Moved(cwd) => self.moved = Some(cwd.clone()),
             _ => {}

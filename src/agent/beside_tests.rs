@@ -1,4 +1,5 @@
-//! What the person does beside the conversation: commands, calls made once more, messages taken back, limits passed.
+//! What the person does independently of the turns: commands, running calls again, taking messages back, continuing
+//! past limits.
 
 use serde_json::json;
 
@@ -16,7 +17,7 @@ fn run(command: &str) -> Command {
     Command::Session(SessionCommand::Run(command.into()))
 }
 
-/// A command that prints, and then waits until the file is there.
+/// A command that prints, and then waits until the file exists.
 fn waiting(file: &str) -> String {
     format!("echo waits; until [ -e {file} ]; do sleep 0.01; done")
 }
@@ -28,7 +29,7 @@ fn aside(number: u32) -> CallRef {
 }
 
 #[tokio::test]
-async fn a_command_of_the_person_runs_unasked_and_the_model_hears_of_it_with_the_next_message() {
+async fn a_command_of_the_person_runs_without_asking_and_the_next_message_tells_the_model() {
     let mut rig = Rig::new([]);
     rig.send(run("mkdir sub && cd sub && echo here"));
     let over = rig.aside_over().await;
@@ -48,11 +49,11 @@ async fn a_command_of_the_person_runs_unasked_and_the_model_hears_of_it_with_the
     assert_eq!(prompt, "and now?");
     rig.submit("again");
     rig.finished().await;
-    assert_eq!(rig.last_asked(), ["again"], "it is told once");
+    assert_eq!(rig.last_asked(), ["again"], "the model is told once");
 }
 
 #[tokio::test]
-async fn what_never_runs_does_not_run_for_the_person_either() {
+async fn forbidden_commands_do_not_run_for_the_person_either() {
     let mut rig = Rig::new([]);
     rig.context.shared.set_mode(Mode::Plan);
     rig.send(run("rm -rf /"));
@@ -61,11 +62,15 @@ async fn what_never_runs_does_not_run_for_the_person_either() {
     assert!(text.contains("this command never runs"), "{text}");
     rig.send(run("touch x"));
     let (_, _, outcome) = rig.aside_over().await;
-    assert_eq!(outcome, CallOutcome::Succeeded, "the mode is for the model");
+    assert_eq!(
+        outcome,
+        CallOutcome::Succeeded,
+        "the mode applies only to the model"
+    );
 }
 
 #[tokio::test]
-async fn a_command_that_the_model_was_not_told_of_survives_the_program() {
+async fn an_unreported_command_is_reported_by_the_next_run_of_the_program() {
     let mut rig = Rig::new([]);
     rig.send(run("echo kept"));
     rig.aside_over().await;
@@ -80,7 +85,7 @@ async fn a_command_that_the_model_was_not_told_of_survives_the_program() {
 }
 
 #[tokio::test]
-async fn a_command_of_the_person_runs_beside_a_turn_and_can_be_stopped_alone() {
+async fn a_command_of_the_person_runs_during_a_turn_and_can_be_stopped_alone() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
     rig.submit("go");
     rig.asked(AgentId::MAIN).await;
@@ -104,7 +109,7 @@ async fn an_interrupt_stops_commands_of_the_person_while_no_turn_runs() {
 }
 
 #[tokio::test]
-async fn a_running_call_starts_anew_unasked_and_has_one_result() {
+async fn a_running_call_can_be_restarted_without_asking_and_has_one_result() {
     let command = format!("echo x >> count; {}", waiting("go"));
     let mut rig = Rig::new([vec![call("c", "Bash", json!({ "command": command }))]]);
     rig.submit("go");
@@ -120,7 +125,7 @@ async fn a_running_call_starts_anew_unasked_and_has_one_result() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_over_runs_once_more_for_the_person() {
+async fn a_finished_call_can_run_again_for_the_person() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "echo x"}))]]);
     rig.submit("go");
     rig.finished().await;
@@ -138,7 +143,7 @@ async fn a_call_that_is_over_runs_once_more_for_the_person() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_denied_asks_again_before_it_runs_once_more() {
+async fn a_denied_call_asks_before_it_runs_again() {
     let mut rig = Rig::new([vec![call("c", "Bash", json!({"command": "touch x"}))]]);
     rig.submit("go");
     rig.asked(AgentId::MAIN).await;
@@ -159,7 +164,7 @@ async fn a_call_that_was_denied_asks_again_before_it_runs_once_more() {
 }
 
 #[tokio::test]
-async fn a_change_that_was_allowed_in_part_asks_again_before_it_runs_once_more() {
+async fn a_partly_allowed_change_asks_before_it_runs_again() {
     let input = json!({"file_path": "x", "content": "one\ntwo\n"});
     let mut rig = Rig::new([vec![call("c", "Write", input)]]);
     rig.submit("go");
@@ -177,7 +182,7 @@ async fn a_change_that_was_allowed_in_part_asks_again_before_it_runs_once_more()
 }
 
 #[tokio::test]
-async fn a_command_of_the_person_can_go_on_in_the_background() {
+async fn a_command_of_the_person_can_continue_in_the_background() {
     let mut rig = Rig::new([]);
     rig.send(run(&waiting("go")));
     rig.printed(AgentId::PERSON).await;
@@ -188,7 +193,7 @@ async fn a_command_of_the_person_can_go_on_in_the_background() {
 }
 
 #[tokio::test]
-async fn a_command_in_the_background_is_stopped_by_its_call_and_its_end_is_told() {
+async fn cancelling_a_call_stops_its_background_command_and_reports_the_end() {
     let mut rig = Rig::new([]);
     rig.send(run(&waiting("never")));
     rig.printed(AgentId::PERSON).await;
@@ -200,7 +205,7 @@ async fn a_command_in_the_background_is_stopped_by_its_call_and_its_end_is_told(
 }
 
 #[tokio::test]
-async fn a_command_in_the_background_that_ends_by_itself_is_told_of_while_a_turn_runs() {
+async fn the_end_of_a_background_command_is_reported_during_a_turn() {
     let input = json!({"command": "exit 3", "run_in_background": true});
     let mut rig = Rig::new([
         vec![call("c", "Bash", input)],
@@ -214,7 +219,7 @@ async fn a_command_in_the_background_that_ends_by_itself_is_told_of_while_a_turn
 }
 
 #[tokio::test]
-async fn every_choice_of_a_mode_is_answered_with_the_mode_in_force() {
+async fn every_change_of_mode_is_answered_with_the_active_mode() {
     let mut rig = Rig::new([]);
     rig.send(Command::Session(SessionCommand::SetMode(Mode::Plan)));
     let told = rig.hear(|event| match event {
@@ -226,7 +231,7 @@ async fn every_choice_of_a_mode_is_answered_with_the_mode_in_force() {
 }
 
 #[tokio::test]
-async fn a_limit_pauses_the_loop_until_the_person_says_more() {
+async fn a_limit_pauses_the_loop_until_the_person_continues() {
     let read = |id: &str| vec![call(id, "Bash", json!({"command": format!("echo {id}")}))];
     let limits = Limits {
         pauses: true,
@@ -242,18 +247,18 @@ async fn a_limit_pauses_the_loop_until_the_person_says_more() {
     let why = "turn limit reached (`maxTurns`)";
     assert_eq!(rig.hear_turn(paused).await, why);
     assert_eq!(rig.last_asked(), ["go"]);
-    rig.send(Command::Turn(TurnCommand::GoOn));
+    rig.send(Command::Turn(TurnCommand::Continue));
     assert_eq!(rig.hear_turn(paused).await, why);
     assert_eq!(rig.last_asked(), ["a"]);
     rig.send(Command::Turn(TurnCommand::Interrupt));
     assert_eq!(rig.finished().await, Ending::Interrupted);
     rig.submit("more");
     assert_eq!(rig.finished().await, Ending::Done);
-    assert_eq!(rig.last_asked(), ["b", "more"], "the history is sound");
+    assert_eq!(rig.last_asked(), ["b", "more"], "the history is valid");
 }
 
 #[tokio::test]
-async fn who_decided_is_told_of_every_call() {
+async fn every_call_reports_who_decided() {
     let touch = |id: &str| call(id, "Bash", json!({"command": "touch x"}));
     let look = call("a", "Bash", json!({"command": "ls"}));
     let never = call("d", "Bash", json!({"command": "rm -rf /"}));

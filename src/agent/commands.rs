@@ -1,4 +1,4 @@
-//! What the person's commands do, while a turn runs and while none does.
+//! Handles the person's commands, during a turn and without one.
 
 use super::asides::again;
 use super::driver::Agent;
@@ -10,13 +10,13 @@ use crate::protocol::{
 use crate::session::Record;
 
 impl Agent {
-    /// What a command means while no turn runs: perhaps a message to send.
+    /// Handles a command while no turn runs. Returns a message to send, if any.
     pub(super) fn handle_command_when_idle(&mut self, command: Command) -> Option<Vec<Block>> {
         match command {
             Command::Session(command) => {
                 let is_message = matches!(command, SessionCommand::Submit(_));
                 self.handle_session(command);
-                // What has been waiting since an interrupt was written earlier, so it goes first.
+                // Messages that have been queued since an interrupt are older, so they go first.
                 is_message.then(|| self.conversation.queue().pop_front())?
             }
             Command::Turn(TurnCommand::SendQueue) => self.conversation.queue().pop_front(),
@@ -24,8 +24,8 @@ impl Agent {
                 self.asides.cancel_all(&mut self.conversation.journal);
                 None
             }
-            // There is no turn that these could concern.
-            Command::Turn(TurnCommand::GoOn | TurnCommand::RetryNow) => None,
+            // These only concern a running turn.
+            Command::Turn(TurnCommand::Continue | TurnCommand::RetryNow) => None,
             Command::Call(call, command) => {
                 self.handle_call(call, command);
                 None
@@ -33,7 +33,7 @@ impl Agent {
         }
     }
 
-    /// What a command means while a turn runs.
+    /// Handles a command while a turn runs.
     pub(super) fn handle_command(&mut self, command: Command) {
         match command {
             Command::Session(command) => self.handle_session(command),
@@ -54,6 +54,8 @@ impl Agent {
             }
             SessionCommand::Rules(command) => self.handle_rules(command),
             SessionCommand::ListAgents => self.list_agents(),
+            SessionCommand::ListSkills => self.list_skills(),
+            SessionCommand::FindCommands => drop(self.refresh_extensions()),
             SessionCommand::Leave(why) => self.leaving = Some(why),
             SessionCommand::TakeBack(Wanted::All) => self.give_back(),
             SessionCommand::TakeBack(Wanted::One(message)) => self.give_back_one(&message),
@@ -73,14 +75,14 @@ impl Agent {
 
     fn handle_turn(&mut self, command: TurnCommand) {
         match command {
-            // The queue went out with a request in the meantime, was taken back, or goes out anyway.
+            // The queue was sent or taken back in the meantime, or is about to be sent.
             TurnCommand::SendQueue if self.stopping || self.conversation.queue().is_empty() => {}
             TurnCommand::SendQueue => {
                 self.stopping = true;
                 self.conversation.interrupt();
             }
             TurnCommand::Interrupt => self.interrupt(),
-            TurnCommand::GoOn => self.conversation.go_on(),
+            TurnCommand::Continue => self.conversation.continue_turn(),
             TurnCommand::RetryNow => {
                 self.conversation.retry_now();
                 self.subagents.retry_now();
@@ -94,7 +96,7 @@ impl Agent {
         }
         if call.agent.is_subagent() {
             if !self.subagents.send(call, command) {
-                let text = "its subagent is over: nothing can be done with this call any more";
+                let text = "the subagent has ended; this call can't be changed any more";
                 self.journal().remark(text.into());
             }
             return;
@@ -109,7 +111,7 @@ impl Agent {
         }
     }
 
-    /// Ends the command or the subagent that a call has left in the background, if it has left one.
+    /// Ends the background command or subagent of a call, if it has one.
     fn kill_in_background(&self, call: CallRef) -> bool {
         if self.shared().env.tasks.stop(call) {
             return true;
@@ -118,12 +120,12 @@ impl Agent {
         let Some(job) = groups.jobs.running(call) else {
             return false;
         };
-        // It has its time to end; how it ended is told when it has.
+        // It gets time to end; its end is reported when it happens.
         tokio::spawn(async move { groups.kill(&job).await });
         true
     }
 
-    /// Stops the turn. What waited until now is the person's again; what they send from now on goes out after it.
+    /// Stops the turn. Messages that were queued before go back to the person; later ones are sent after the turn.
     pub(super) fn interrupt(&mut self) {
         if !std::mem::replace(&mut self.stopping, true) {
             self.give_back();
@@ -133,7 +135,7 @@ impl Agent {
         self.conversation.interrupt();
     }
 
-    /// Gives all messages that wait back to the person, who did not ask for them.
+    /// Gives all queued messages back to the person.
     pub(super) fn give_back(&mut self) {
         let waiting: Vec<Vec<Block>> = self.conversation.queue().drain(..).collect();
         let text = match waiting.len() {
@@ -146,7 +148,7 @@ impl Agent {
         journal.tell_session(SessionEvent::TakenBack(waiting));
     }
 
-    /// Gives back a message that the person wants to change, unless it has been sent in the meantime.
+    /// Gives back a message that the person wants to edit, unless it was sent in the meantime.
     fn give_back_one(&mut self, wanted: &[Block]) {
         let queue = self.conversation.queue();
         let at = queue.iter().rposition(|message| message == wanted);
@@ -155,7 +157,7 @@ impl Agent {
         self.journal().tell_session(taken);
     }
 
-    /// Makes a call of the model once more that has its result already, on the person's behalf.
+    /// Runs a finished call of the model again, for the person.
     fn run_again(&mut self, call: CallRef) {
         let Some((call, permitted)) = self.conversation.past_call(call) else {
             self.journal().notice("that call can't be run again".into());

@@ -1,4 +1,4 @@
-//! The agent's task: runs the person's conversation, and waits beside it for the person and for what runs beside the turns.
+//! The agent's task: runs the person's conversation, and waits at the same time for the person, asides and subagents.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Setup;
 use super::asides::Asides;
+use super::extending::Expanding;
 use super::subagents::{Kit, Subagents};
 use crate::config::logged;
 use crate::conversation::spending::Account;
@@ -26,19 +27,21 @@ pub struct Agent {
     pub(super) conversation: Conversation,
     pub(super) asides: Asides,
     pub(super) subagents: Subagents,
-    /// What is offered, as far as it has not been told.
+    /// Changes of the offered tools that were not reported yet.
     tools: Changes,
     inbox: mpsc::UnboundedReceiver<Command>,
-    /// What comes of the person's rule commands, for the log: files are written beside the turns.
+    /// Results of the person's rule commands, for the log: files are written outside of the turns.
     pub(super) replies: mpsc::UnboundedSender<Record>,
     replied: mpsc::UnboundedReceiver<Record>,
     pub(super) session: CancellationToken,
-    /// The turn was asked to stop. What is sent from then on is meant for what comes after it.
+    /// The turn was asked to stop. Messages sent from then on are for the time after it.
     pub(super) stopping: bool,
     /// Nobody can send commands any more.
-    deserted: bool,
+    is_disconnected: bool,
     pub(super) beginning: hooks::occasion::Source,
     pub(super) leaving: Option<Leaving>,
+    /// A command of the person's own that has not become a message yet.
+    pub(super) expanding: Option<Expanding>,
 }
 
 impl Agent {
@@ -59,6 +62,7 @@ impl Agent {
             context_window: setup.context_window,
             spending: Account::after(setup.limits.price, setup.history.spending()).spending(),
             hooks: hooks_of(&setup.context),
+            extensions: setup.context.shared.extensions(),
             tools: setup.context.tools.snapshot().infos(),
             past: setup.past,
         };
@@ -105,19 +109,20 @@ impl Agent {
             replied: came,
             session,
             stopping: false,
-            deserted: false,
+            is_disconnected: false,
             beginning: setup.beginning,
             leaving: None,
+            expanding: None,
         };
         agent.pass_on_asides();
         agent
     }
 
-    /// Answers messages until nobody sends any more.
+    /// Answers messages until nobody can send any more.
     pub async fn run(mut self) {
         self.conversation.tell().await;
         self.begin_session();
-        while !self.deserted {
+        while !self.is_disconnected {
             let Some(prompt) = self.next_prompt().await else {
                 break;
             };
@@ -131,8 +136,8 @@ impl Agent {
         self.shared().env.groups.end().await;
     }
 
-    /// The message that goes out next: one that waits, or one that the person writes now. Meanwhile nothing runs but what the
-    /// person runs. `None` once nobody can send one any more.
+    /// The next message: a queued one, or one that the person writes now. In the meantime only asides and background
+    /// work run. `None` once nobody can send messages any more.
     async fn next_prompt(&mut self) -> Option<Vec<Block>> {
         if let Some(waiting) = self.conversation.queue().pop_front() {
             return Some(waiting);
@@ -168,7 +173,10 @@ impl Agent {
     async fn exchange(&mut self, prompt: Vec<Block>) {
         self.subagents.begin_turn();
         self.stopping = false;
-        self.conversation.begin(prompt);
+        match self.shared().typed_command(&prompt) {
+            Some((command, arguments)) => self.begin_command(&command, &arguments),
+            None => self.conversation.begin(prompt),
+        }
         let ending = loop {
             // A tool must be announced before its calls.
             self.tell_tools();
@@ -189,21 +197,22 @@ impl Agent {
                     self.background_changed(call, change);
                 }
                 () = self.tools.wait() => {}
-                command = self.inbox.recv(), if !self.deserted => {
+                command = self.inbox.recv(), if !self.is_disconnected => {
                     if let Some(command) = command {
                         self.handle_command(command);
                     } else {
                         // The receiver of the answer is gone.
-                        self.deserted = true;
+                        self.is_disconnected = true;
                         self.interrupt();
                     }
                 }
             }
         };
+        self.expanding = None;
         let goes_on = self.stopping || matches!(ending, Ending::Done | Ending::Interrupted);
         self.conversation.finish(ending).await;
         if !goes_on {
-            // What follows a failure would fail, too: the person decides.
+            // After a failure the next message would probably fail too: the person decides.
             self.give_back();
             self.conversation.tell().await;
         }
@@ -230,11 +239,14 @@ impl Agent {
 
     fn hear_aside(&mut self, report: Report) {
         self.notify_asked(&report);
-        self.asides.handle(report, &mut self.conversation.journal);
+        let part = self.asides.handle(report, &mut self.conversation.journal);
         self.pass_on_asides();
+        if let Some((call, result)) = part {
+            self.hear_part(call, result);
+        }
     }
 
-    /// The model hears of what the person ran with the next message.
+    /// Adds what the person ran to the next message for the model.
     fn pass_on_asides(&mut self) {
         for note in self.asides.take_untold() {
             self.conversation.add_note(note);

@@ -26,7 +26,7 @@ fn told(reason: &str) -> Next {
 }
 
 #[test]
-fn hooks_are_asked_before_a_turn_ends_and_can_make_it_go_on() {
+fn stop_hooks_can_make_a_turn_continue() {
     let mut turn = limited(Limits {
         hooked: Hooked {
             end: true,
@@ -37,7 +37,7 @@ fn hooks_are_asked_before_a_turn_ends_and_can_make_it_go_on() {
     let nexts = give(&mut turn, &[text("done")], StopReason::EndTurn);
     assert_eq!(nexts.last(), Some(&Next::AskToStop { again: false }));
     assert_eq!(
-        turn.handle(Fact::MustGoOn("test it".into())),
+        turn.handle(Fact::MustContinue("test it".into())),
         [told("test it"), Next::Send { attempt: 0 }]
     );
     let nexts = give(&mut turn, &[text("tested")], StopReason::EndTurn);
@@ -46,7 +46,7 @@ fn hooks_are_asked_before_a_turn_ends_and_can_make_it_go_on() {
 }
 
 #[test]
-fn hooks_cannot_make_a_turn_go_on_for_ever() {
+fn hooks_cannot_make_a_turn_continue_forever() {
     let mut turn = limited(Limits {
         hooked: Hooked {
             end: true,
@@ -60,14 +60,14 @@ fn hooks_cannot_make_a_turn_go_on_for_ever() {
             matches!(nexts.last(), Some(Next::AskToStop { .. })),
             "{nexts:?}"
         );
-        turn.handle(Fact::MustGoOn("more".into()));
+        turn.handle(Fact::MustContinue("more".into()));
     }
     let nexts = give(&mut turn, &[text("done")], StopReason::EndTurn);
     assert_eq!(endings(&nexts), [&Ending::Done]);
 }
 
 #[test]
-fn limits_hold_when_hooks_want_more() {
+fn limits_apply_even_if_hooks_want_to_continue() {
     let mut turn = limited(Limits {
         hooked: Hooked {
             end: true,
@@ -77,12 +77,12 @@ fn limits_hold_when_hooks_want_more() {
         ..Limits::default()
     });
     give(&mut turn, &[text("done")], StopReason::EndTurn);
-    let nexts = turn.handle(Fact::MustGoOn("more".into()));
+    let nexts = turn.handle(Fact::MustContinue("more".into()));
     assert_eq!(endings(&nexts), [&Ending::MaxTurns]);
 }
 
 #[test]
-fn an_interrupt_ends_a_turn_that_hooks_are_asked_about() {
+fn an_interrupt_ends_a_turn_that_waits_for_stop_hooks() {
     let mut turn = limited(Limits {
         hooked: Hooked {
             end: true,
@@ -95,7 +95,7 @@ fn an_interrupt_ends_a_turn_that_hooks_are_asked_about() {
         turn.handle(Fact::Interrupted),
         [Next::Finish(Ending::Interrupted)]
     );
-    assert_eq!(turn.handle(Fact::MustGoOn("more".into())), []);
+    assert_eq!(turn.handle(Fact::MustContinue("more".into())), []);
 }
 
 #[test]
@@ -155,7 +155,7 @@ async fn the_context_of_hooks_goes_out_with_the_first_prompt_and_only_once() {
 }
 
 #[tokio::test]
-async fn a_refused_prompt_never_reaches_history_model_or_log() {
+async fn a_blocked_prompt_never_reaches_history_model_or_log() {
     let refuse = "grep -q secret && { echo keep it to yourself >&2; exit 2; }; true";
     let mut rig = Rig::hooked([], vec![hook(Event::UserPromptSubmit, refuse)]);
     rig.submit("my secret");
@@ -180,11 +180,11 @@ async fn a_refused_prompt_never_reaches_history_model_or_log() {
 }
 
 #[tokio::test]
-async fn a_message_that_waited_is_looked_at_too() {
+async fn hooks_also_see_queued_messages() {
     let look = "if grep -q bad; then echo no >&2; exit 2; fi";
     let hooks = vec![
         hook(Event::UserPromptSubmit, look),
-        // The turn waits until the messages are there.
+        // The turn waits until the messages have arrived.
         hook(Event::PreToolUse, "until [ -e go ]; do sleep 0.01; done"),
     ];
     let mut rig = Rig::hooked([vec![bash("echo hi")]], hooks);
@@ -231,7 +231,7 @@ async fn an_interrupt_stops_hooks_that_look_at_a_prompt() {
 }
 
 #[tokio::test]
-async fn a_stop_hook_makes_the_model_go_on_once() {
+async fn a_stop_hook_makes_the_model_continue_once() {
     let once = "cat > stop.json; grep -q '\"stop_hook_active\":false' stop.json && { echo run the tests >&2; exit 2; }; true";
     let mut rig = Rig::hooked(
         [vec![Block::text("one")], vec![Block::text("two")]],
@@ -268,7 +268,7 @@ async fn a_stop_hook_that_fails_lets_the_turn_end() {
 }
 
 #[tokio::test]
-async fn a_hook_that_says_so_ends_the_turn_after_the_call() {
+async fn a_hook_can_end_the_turn_after_the_call() {
     let halt = r#"cat > /dev/null; echo '{"continue": false, "stopReason": "enough"}'"#;
     let mut rig = Rig::hooked(
         [vec![bash("echo hi")]],
@@ -283,7 +283,7 @@ async fn a_hook_that_says_so_ends_the_turn_after_the_call() {
 }
 
 #[tokio::test]
-async fn hooks_hear_that_a_person_is_asked_for() {
+async fn hooks_learn_that_a_call_waits_for_the_person() {
     let told = Hook {
         matcher: Matcher::new("permission_prompt").expect("a pattern"),
         ..hook(Event::Notification, "cat > asked.json; exit 1")
@@ -303,7 +303,7 @@ async fn hooks_hear_that_a_person_is_asked_for() {
 }
 
 #[tokio::test]
-async fn hooks_hear_that_nothing_happens() {
+async fn hooks_learn_that_the_agent_is_idle() {
     let mut rig = Rig::hooked(
         [],
         vec![hook(Event::Notification, "cat > idle.json; exit 1")],
@@ -313,7 +313,7 @@ async fn hooks_hear_that_nothing_happens() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_session_is_told_with_its_reason_and_waits_for_nobody_long() {
+async fn session_end_hooks_get_the_reason_and_do_not_delay_the_exit() {
     let hooks = vec![
         hook(Event::SessionEnd, "cat > end.json"),
         hook(Event::SessionEnd, "sleep 321"),

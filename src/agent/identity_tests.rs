@@ -1,4 +1,5 @@
-//! Who a call is: a model may call every call the same, within one answer and in every answer, and none is taken for another.
+//! The identity of calls: a model may use the same id for every call, in one answer and in all answers, and no call
+//! is mistaken for another.
 
 use std::collections::HashSet;
 
@@ -12,7 +13,7 @@ use crate::protocol::{
     SessionCommand, StopReason, ToolCall, WireId,
 };
 
-/// The one id that this model knows.
+/// The only id that this model uses.
 const ID: &str = "call_1";
 
 fn bash(command: &str) -> Block {
@@ -23,7 +24,7 @@ fn echo(word: &str) -> Block {
     bash(&format!("echo {word}"))
 }
 
-/// What is picked of the events of calls, with their names.
+/// What `pick` selects from the events of calls, with their references.
 fn of_calls<T>(events: &[AgentEvent], pick: impl Fn(&CallEvent) -> Option<T>) -> Vec<(CallRef, T)> {
     let picked = events.iter().filter_map(|event| match event {
         AgentEvent::Call { call, event, .. } => Some((*call, pick(event)?)),
@@ -32,7 +33,7 @@ fn of_calls<T>(events: &[AgentEvent], pick: impl Fn(&CallEvent) -> Option<T>) ->
     picked.collect()
 }
 
-/// The calls of a request, each with the text of the result that it is paired with. No id stands for two of them.
+/// The calls of a request, each with the text of its result. No id may occur twice.
 fn pairs(messages: &[Message]) -> Vec<(Value, String)> {
     let mut ids: HashSet<&WireId> = HashSet::new();
     let mut pairs = Vec::new();
@@ -49,7 +50,7 @@ fn pairs(messages: &[Message]) -> Vec<(Value, String)> {
 }
 
 #[tokio::test]
-async fn calls_that_the_model_calls_the_same_have_names_and_results_of_their_own() {
+async fn calls_with_the_same_id_have_their_own_references_and_results() {
     let mut rig = Rig::new([
         vec![echo("one"), echo("two"), echo("three")],
         vec![echo("four")],
@@ -75,7 +76,7 @@ async fn calls_that_the_model_calls_the_same_have_names_and_results_of_their_own
         CallEvent::Completed { result, .. } => Some(result.as_text()),
         _ => None,
     });
-    // Those of one answer may end in any order.
+    // Calls of one answer may end in any order.
     completed.sort();
     assert_eq!(completed, named);
     let yielded = of_calls(&events, |event| {
@@ -88,7 +89,7 @@ async fn calls_that_the_model_calls_the_same_have_names_and_results_of_their_own
 }
 
 #[tokio::test]
-async fn a_session_with_one_id_for_all_calls_goes_on_with_every_result_in_its_place() {
+async fn a_resumed_session_with_one_id_for_all_calls_has_every_result_in_its_place() {
     let mut rig = Rig::new([vec![echo("one"), echo("two")], vec![echo("three")]]);
     rig.submit("go");
     rig.finished().await;
@@ -105,7 +106,7 @@ async fn a_session_with_one_id_for_all_calls_goes_on_with_every_result_in_its_pl
 }
 
 #[test]
-fn of_two_calls_with_one_id_the_one_that_never_ran_has_nothing_of_the_other() {
+fn a_call_that_never_ran_gets_no_data_of_another_call_with_its_id() {
     let mut turn = turn();
     let blocks = [call_with(ID, Value::Null), call_with(ID, json!({"n": 1}))];
     let mut nexts: Vec<Next> = Vec::new();
@@ -144,7 +145,7 @@ fn executed(next: &Next) -> Option<&ToolCall> {
 }
 
 #[tokio::test]
-async fn a_word_to_an_earlier_call_with_the_same_id_does_not_reach_the_later_one() {
+async fn a_command_for_an_earlier_call_does_not_reach_a_later_one_with_the_same_id() {
     let forever = json!({"command": "sleep 1000", "run_in_background": true});
     let mut rig = Rig::new([vec![call(ID, "Bash", forever)], vec![bash("touch made")]]);
     let (earlier, later) = (CallRef::main(1), CallRef::main(2));
@@ -180,7 +181,7 @@ async fn a_later_call_is_cancelled_alone() {
 }
 
 #[tokio::test]
-async fn the_call_that_is_meant_runs_once_more_also_in_the_next_run_of_the_program() {
+async fn the_right_call_runs_again_also_in_the_next_run_of_the_program() {
     let mut rig = Rig::new([vec![echo("one"), echo("two")], vec![echo("three")]]);
     rig.submit("go");
     rig.finished().await;
@@ -194,7 +195,7 @@ async fn the_call_that_is_meant_runs_once_more_also_in_the_next_run_of_the_progr
 }
 
 #[tokio::test]
-async fn numbers_go_on_after_a_resume_and_none_comes_twice() {
+async fn numbering_continues_after_a_resume_and_no_number_is_used_twice() {
     let mut rig = Rig::new([vec![echo("one")], vec![echo("two")]]);
     let run = |rig: &Rig| rig.send(Command::Session(SessionCommand::Run("echo x".into())));
     let mut names = Vec::new();

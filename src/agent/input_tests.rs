@@ -1,4 +1,4 @@
-//! What a call is made with, and what it has brought, is written once, however many look at it.
+//! Inputs and results are stored in memory once, however many parts of the program use them.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::tools::any::Erased;
 use crate::tools::registry::Origin;
 use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec};
 
-/// Says where in memory the text lies that it is called with.
+/// Returns the address of its input text in memory.
 struct Locates;
 
 #[derive(Deserialize, JsonSchema)]
@@ -26,7 +26,7 @@ struct Place {
     text: usize,
 }
 
-/// A text that is borrowed from the input is still where it was.
+/// A borrowed text is still at its original address.
 fn address<'de, D: Deserializer<'de>>(text: D) -> Result<usize, D::Error> {
     <&str>::deserialize(text).map(|text| text.as_ptr().addr())
 }
@@ -70,7 +70,7 @@ fn asking() -> Rig {
         .context
         .tools
         .add(Arc::new(Erased::new(Locates)), origin);
-    added.expect("a name of its own");
+    added.expect("an unused name");
     rig.submit("go");
     rig
 }

@@ -1,11 +1,13 @@
-//! The person's agent: a conversation with a model, and what goes on beside it.
+//! The person's agent: a conversation with a model, and what runs at the same time.
 //!
-//! [`driver`] is its task: it runs the conversation and waits for the person's [`commands`], for [`asides`], which the person
-//! runs beside the turns, for the conversations that calls start ([`subagents`]), and for commands in the background. It also runs the hooks of the session's start and end.
+//! [`driver`] is its task: it runs the conversation and waits for the person's [`commands`], for [`asides`], which
+//! the person runs independently of the turns, for the conversations that calls start ([`subagents`]), and for
+//! background commands. It also runs the hooks of the session's start and end.
 
 pub mod asides;
 mod commands;
 pub mod driver;
+mod extending;
 mod rules;
 mod session_hooks;
 mod subagents;
@@ -55,7 +57,7 @@ use crate::tools::subagents::Orders;
 /// How many events may wait for a slow reader before the stream waits too.
 const EVENTS: usize = 1024;
 
-/// All that a conversation needs.
+/// Everything that an agent needs.
 pub struct Setup {
     pub provider: Arc<dyn Provider>,
     pub model: String,
@@ -63,26 +65,26 @@ pub struct Setup {
     pub context: Arc<Context>,
     pub policy: Policy,
     pub limits: Limits,
-    /// What models cost, by their names.
+    /// The prices of models, by name.
     pub prices: BTreeMap<String, Price>,
     pub retry: retry::Policy,
     pub max_output_tokens: u32,
     pub session: SessionId,
     pub log: Writer,
-    /// What the session has been so far.
+    /// The session so far.
     pub history: History,
-    /// What calls order, to be run beside the turns.
+    /// Requests of calls to start subagents.
     pub orders: Orders,
-    /// The last conversation that was started in the session.
+    /// The last subagent that was started in the session.
     pub last_agent: AgentId,
-    /// All that was told of it, for a reader who shows it again.
+    /// The events of the session so far, for a reader that shows it again.
     pub past: Vec<Told>,
-    /// The branch that the workspace's repository is on.
+    /// The current branch of the workspace's repository.
     pub branch: Option<String>,
     pub context_window: Option<u64>,
-    /// Why the session begins, for hooks.
+    /// Why the session starts, for hooks.
     pub beginning: crate::hooks::occasion::Source,
-    /// What a person should know before anything else.
+    /// What the person should know first.
     pub notices: Vec<String>,
 }
 
@@ -97,14 +99,13 @@ pub struct AgentHandle {
 }
 
 impl AgentHandle {
-    /// Stops what runs: the first interrupt asks, the second insists.
+    /// Stops what is running: the first interrupt asks, the second one forces it.
     pub fn stop(&self) {
         let _ = self.commands.send(Command::Turn(TurnCommand::Interrupt));
         let _ = self.commands.send(Command::Turn(TurnCommand::Interrupt));
     }
 
-    /// Gives it this long to finish, and then ends what is left of it. It is gone when its events end; they are
-    /// what is returned.
+    /// Gives it this long to finish, and then ends the rest. It has ended when its events end; they are returned.
     pub async fn end(self, grace: Duration) -> Vec<Told> {
         let Self {
             commands,

@@ -1,4 +1,4 @@
-//! Messages that wait: when they go out, when they come back, and that each does one of the two, once.
+//! Queued messages: when they are sent, when they come back, and that each does exactly one of the two.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::protocol::{
 const FIRST: CallRef = CallRef::main(1);
 const BACK: &str = "Your queued message was not sent; it is back in the input";
 
-/// A call that waits for the person, so that the turn runs for as long as the test wants.
+/// A call that waits for the person, so that the turn runs as long as the test needs.
 fn asks() -> Vec<Block> {
     vec![call("c", "Bash", json!({"command": "touch x"}))]
 }
@@ -45,7 +45,7 @@ async fn taken_back(rig: &mut Rig) -> Vec<String> {
     taken.await
 }
 
-/// What is told of the queue and of the turns, until a turn is over.
+/// What is reported about the queue and the turns until a turn ends.
 async fn told(rig: &mut Rig) -> Vec<String> {
     let events = rig.whole_turn().await.into_iter();
     let told = events.filter_map(|event| match event {
@@ -63,7 +63,7 @@ async fn told(rig: &mut Rig) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn messages_that_wait_can_be_taken_back() {
+async fn queued_messages_can_be_taken_back() {
     let mut rig = asked([asks()]).await;
     rig.submit("one");
     rig.submit("two");
@@ -75,7 +75,7 @@ async fn messages_that_wait_can_be_taken_back() {
 }
 
 #[tokio::test]
-async fn one_message_can_be_taken_back_and_the_others_go_out() {
+async fn one_message_can_be_taken_back_and_the_others_are_sent() {
     let mut rig = asked([asks()]).await;
     for text in ["one", "two", "three"] {
         rig.submit(text);
@@ -83,7 +83,11 @@ async fn one_message_can_be_taken_back_and_the_others_go_out() {
     rig.send(take_back(one("two")));
     assert_eq!(taken_back(&mut rig).await, ["two"]);
     rig.send(take_back(one("two")));
-    assert_eq!(taken_back(&mut rig).await, [""; 0], "it is there no more");
+    assert_eq!(
+        taken_back(&mut rig).await,
+        [""; 0],
+        "it is no longer queued"
+    );
     rig.answer(FIRST, Answer::Allow);
     let told = told(&mut rig).await;
     assert_eq!(told, ["sent: one", "sent: three", "Done"]);
@@ -101,7 +105,7 @@ async fn a_message_that_was_sent_is_not_given_back() {
 }
 
 #[tokio::test]
-async fn what_waits_at_an_interrupt_comes_back_with_a_word_and_what_follows_it_goes_out() {
+async fn messages_queued_before_an_interrupt_come_back_with_a_notice_and_later_ones_are_sent() {
     let mut rig = asked([asks()]).await;
     rig.submit("before");
     rig.send(Command::Turn(TurnCommand::Interrupt));
@@ -118,7 +122,7 @@ async fn what_waits_at_an_interrupt_comes_back_with_a_word_and_what_follows_it_g
 }
 
 #[tokio::test]
-async fn to_insist_on_an_interrupt_gives_nothing_back() {
+async fn a_second_interrupt_gives_nothing_back() {
     let mut rig = asked([asks()]).await;
     rig.send(Command::Turn(TurnCommand::Interrupt));
     rig.submit("after");
@@ -128,7 +132,7 @@ async fn to_insist_on_an_interrupt_gives_nothing_back() {
 }
 
 #[tokio::test]
-async fn what_stops_for_a_message_sends_it_even_where_the_person_insists() {
+async fn a_turn_stopped_for_a_message_sends_it_even_after_a_second_interrupt() {
     let mut rig = asked([asks()]).await;
     rig.submit("rather this");
     rig.send(Command::Turn(TurnCommand::SendQueue));
@@ -138,7 +142,7 @@ async fn what_stops_for_a_message_sends_it_even_where_the_person_insists() {
 }
 
 #[tokio::test]
-async fn to_send_what_waits_stops_nothing_when_nothing_waits() {
+async fn sending_an_empty_queue_does_not_stop_the_turn() {
     let mut rig = asked([asks()]).await;
     rig.send(Command::Turn(TurnCommand::SendQueue));
     rig.answer(FIRST, Answer::Allow);
@@ -146,7 +150,7 @@ async fn to_send_what_waits_stops_nothing_when_nothing_waits() {
 }
 
 #[tokio::test]
-async fn what_waits_at_the_end_of_a_run_that_was_not_done_comes_back_with_a_word() {
+async fn messages_queued_when_a_run_fails_come_back_with_a_notice() {
     let limits = Limits {
         max_turns: Some(1),
         ..Limits::default()

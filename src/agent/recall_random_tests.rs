@@ -1,7 +1,7 @@
-//! Whatever becomes of a conversation, what a person has seen of it is what they see when it is opened again, and each
-//! message that they sent went out once, or is in the input.
+//! Random sessions: what a person has seen of a session is what they see when it is resumed, and each message that
+//! they sent was sent once or is in the input.
 //!
-//! A real agent with real tools, a model whose answers end in every way, and a person who presses the keys.
+//! Uses a real agent with real tools, a model whose answers end in every possible way, and a person who presses keys.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use crate::protocol::{
 };
 use crate::provider::{ProviderErrorKind, StreamEvent};
 
-/// How long nothing happens before the person loses patience.
+/// How long nothing happens before the person acts.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// What the person does after this many events.
@@ -90,12 +90,12 @@ fn bash(command: &str) -> Block {
     call("b", "Bash", json!({ "command": command }))
 }
 
-/// A person before the screen of an agent.
+/// A person in front of the screen of an agent.
 struct Person {
     rig: Rig,
     app: App,
     said: usize,
-    /// What the person answers when they are asked, one after the other.
+    /// The person's answers to questions, in order.
     allows: Vec<bool>,
 }
 
@@ -103,7 +103,7 @@ impl Person {
     fn update(&mut self, msg: Msg) {
         self.app.state.now = Instant::now();
         let effects = update(&mut self.app.state, msg);
-        // The rig answers what is asked.
+        // The rig answers questions.
         self.app.state.dialogs.clear();
         self.carry_out(effects);
     }
@@ -127,21 +127,21 @@ impl Person {
                 self.said += 1;
                 self.press("enter");
             }
-            // Esc on an idle screen would empty the input.
+            // Esc on an idle screen would clear the input.
             Act::Press(keys) if keys.starts_with("esc") && !self.app.state.is_working() => {}
-            // It would bring back what was sent before.
+            // It would bring back an earlier message.
             Act::Press(keys) if keys.starts_with("up") && self.app.state.queue.is_empty() => {}
             Act::Press(keys) => self.press(keys),
             Act::Do(command) => self.rig.send(command.clone()),
         }
     }
 
-    /// Whether nothing is under way that the person knows of.
+    /// Whether nothing is running that the person knows of.
     fn is_settled(&self) -> bool {
         !self.app.state.is_working() && self.app.state.queue.is_empty()
     }
 
-    /// Does all of it, and waits for the end of what comes of it.
+    /// Performs the acts, and waits until everything has ended.
     async fn live(&mut self, acts: &[(Act, usize)]) {
         let mut acts = acts.iter();
         let mut next = acts.next();
@@ -186,7 +186,7 @@ impl Person {
     }
 }
 
-/// How often the person's messages are in what was sent, and in the input.
+/// How often the person's messages were sent, or are in the input.
 fn places(person: &Person) -> Vec<usize> {
     let entries = person.app.state.transcript.entries().iter();
     let texts = entries.filter_map(|entry| match &entry.cell {
@@ -237,7 +237,7 @@ proptest! {
     })]
 
     #[test]
-    fn what_was_seen_is_seen_again_and_every_message_is_in_one_place(
+    fn a_resumed_session_looks_the_same_and_every_message_is_in_one_place(
         answers in prop::collection::vec(answers(), 1..6),
         acts in prop::collection::vec((acts(), 0..12_usize), 0..8),
         allows in prop::collection::vec(any::<bool>(), 0..6),

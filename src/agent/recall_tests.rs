@@ -1,4 +1,4 @@
-//! What a person saw of a real session is what is seen when it is opened again: cells, calls, decisions, times and diffs.
+//! A resumed session shows what the person saw before: cells, calls, decisions, times and diffs.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::protocol::{
     SessionCommand, SessionEvent, Shown, Told, TurnCommand, TurnEvent,
 };
 
-/// A screen that hears all that the agent tells.
+/// A screen that receives all events of the agent.
 struct Watched {
     rig: Rig,
     app: App,
@@ -27,7 +27,7 @@ impl Watched {
             self.told.push(told.clone());
             self.app.state.now = Instant::now();
             update(&mut self.app.state, Msg::Agent(told));
-            // The person answers by the rig.
+            // The rig answers for the person.
             self.app.state.dialogs.clear();
             if found {
                 return;
@@ -73,7 +73,7 @@ fn bash(id: &str, command: &str) -> Block {
     call(id, "Bash", json!({ "command": command }))
 }
 
-/// A session with everything in it, and the screen that has seen it.
+/// A session with every kind of content, and the screen that has seen it.
 async fn had() -> Watched {
     let edit = json!({"file_path": "poem", "old_string": "two", "new_string": "2"});
     let rig = Rig::new([
@@ -109,7 +109,7 @@ async fn had() -> Watched {
     watched.rig.submit("and now");
     let call = watched.asked().await;
     watched.rig.answer(call, Answer::Allow);
-    // Not the other one, which nobody is asked about.
+    // Not the other one, which runs without asking.
     let runs = |event: &AgentEvent| {
         let running = CallEvent::Reached(crate::protocol::Phase::Running);
         matches!(event, AgentEvent::Call { call: it, event, .. } if *it == call && *event == running)
@@ -121,14 +121,14 @@ async fn had() -> Watched {
 }
 
 #[tokio::test]
-async fn what_was_seen_is_seen_again() {
+async fn a_resumed_session_looks_the_same() {
     let Watched { rig, mut app, told } = had().await;
     let mut rig = rig.resumed().await;
     let mut again = App::starting();
     let opened = rig.next().await;
     again.state.now = Instant::now();
     update(&mut again.state, Msg::Agent(opened));
-    // What ran in the background, and what the turn cost, is of no interest here.
+    // Background commands and the cost of the turn do not matter here.
     app.state.session = again.state.session.clone();
     assert_eq!(seen(&again.state), seen(&app.state));
 
@@ -155,7 +155,7 @@ async fn what_was_seen_is_seen_again() {
 }
 
 #[tokio::test]
-async fn a_change_is_known_by_its_checkpoints_and_told_by_its_size_without_them() {
+async fn a_change_is_stored_by_its_checkpoints_and_shown_by_its_size_without_them() {
     let Watched { rig, .. } = had().await;
     let log = rig.scratch.root.with_file_name("log.jsonl");
     let text = std::fs::read_to_string(log).expect("a log");
@@ -185,7 +185,7 @@ async fn a_change_is_known_by_its_checkpoints_and_told_by_its_size_without_them(
 }
 
 #[tokio::test]
-async fn nothing_but_the_opening_is_told_of_the_past() {
+async fn a_new_run_only_reports_that_the_session_was_opened() {
     let Watched { rig, .. } = had().await;
     let mut rig = rig.resumed().await;
     let opened = rig.next().await;

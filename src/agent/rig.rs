@@ -1,4 +1,4 @@
-//! A running agent with a scripted model, real tools and a person who is there: for tests.
+//! A running agent with a scripted model, real tools and a person, for tests.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::Path;
@@ -25,20 +25,20 @@ use crate::provider::{
 };
 use crate::session::record::VERSION;
 use crate::session::telling::{Recalled, last_agent, recall};
-use crate::session::{Log, Record, Writer};
-use crate::settings::agents::Catalogue;
+use crate::session::{History, Log, Record, Writer};
+use crate::settings::extensions::Catalogue;
 use crate::tools::files::scratch::Scratch;
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::{port, read_only};
 
-/// What a model says to one request, and how it ends.
+/// A model's answer to one request, and how it ends.
 #[derive(Debug, Clone)]
 pub struct Scripted {
     blocks: Vec<Block>,
-    /// What comes after the blocks and does not come to its end.
+    /// Events after the blocks that belong to an incomplete block.
     rest: Vec<StreamEvent>,
-    /// Texts and inputs come in pieces, as on a wire.
+    /// Texts and inputs arrive in pieces, as on a wire.
     in_pieces: bool,
     end: End,
 }
@@ -49,7 +49,7 @@ pub enum End {
     Broken {
         retryable: bool,
     },
-    /// The server does not get as far as an answer.
+    /// The server fails before it answers.
     Failed(ProviderErrorKind),
     /// It never ends.
     Never,
@@ -112,7 +112,7 @@ impl From<Vec<Block>> for Scripted {
     }
 }
 
-/// What comes of a block before its end.
+/// The events of a block before its end.
 fn pieces(block: &Block) -> Vec<StreamEvent> {
     match block {
         Block::Text { text, .. } => {
@@ -129,11 +129,11 @@ fn pieces(block: &Block) -> Vec<StreamEvent> {
     }
 }
 
-/// A model that says what it was told to say, one answer a request.
+/// A model with scripted answers, one for each request.
 #[derive(Default)]
 struct Model {
     answers: Mutex<VecDeque<Scripted>>,
-    /// What it says in the conversations that begin with a prompt.
+    /// Its answers in subagents, by their prompts.
     of_subagents: Mutex<HashMap<String, VecDeque<Scripted>>>,
     asked: Mutex<Vec<Vec<Message>>>,
     /// The names of the tools in each request.
@@ -233,7 +233,7 @@ impl Rig {
         }));
     }
 
-    /// With answers of every kind, and tries that follow each other at once.
+    /// With answers of every kind, and retries without delay.
     pub fn scripted(answers: Vec<Scripted>) -> Self {
         let retry = retry::Policy {
             tries: 3,
@@ -291,20 +291,21 @@ impl Rig {
             &scratch.root,
         ));
         shared.hooks = hooks;
-        let agents = Catalogue::built_in(read_only());
+        let catalogue = Catalogue::built_in(read_only());
         let mut offer = Offer::default();
-        offer.about.agents = agents.kinds();
-        shared.agents = Some(agents);
-        let tools = Tools::new(Registry::built_in(), offer);
-        let mut context = Context::new(Arc::new(shared), tools);
-        let (starter, orders) = port();
-        context.starter = starter;
-        let context = Arc::new(context);
+        offer.about.extensions = catalogue.now();
+        shared.catalogue = Some(catalogue);
         let path = scratch.root.with_file_name("log.jsonl");
         let (log, lines) = match Log::open(&path) {
             Ok((log, contents)) => (Writer::new(log), contents.lines),
             Err(_) => (new_log(&path, &scratch.root), Vec::new()),
         };
+        let told = History::of(&lines, AgentId::MAIN).tools().clone();
+        let tools = Tools::resumed(Registry::built_in(), offer, told);
+        let mut context = Context::new(Arc::new(shared), tools);
+        let (starter, orders) = port();
+        context.starter = starter;
+        let context = Arc::new(context);
         let last_agent = last_agent(&lines);
         let checkpoints = &context.shared.env.checkpoints;
         let Recalled {
@@ -357,7 +358,7 @@ impl Rig {
         Self::in_scratch(self.scratch, answers, Limits::default(), None)
     }
 
-    /// Ends the program; what was said meanwhile.
+    /// Ends the program. Returns the remaining events.
     pub async fn left(self) -> (Scratch, Vec<AgentEvent>) {
         let AgentHandle {
             commands,
@@ -372,7 +373,7 @@ impl Rig {
         (self.scratch, said)
     }
 
-    /// Every response from now on uses so much.
+    /// Every response from now on uses this much.
     pub fn uses(&self, usage: Usage) {
         *self.model.usage.lock().expect("unpoisoned") = usage;
     }
@@ -395,12 +396,12 @@ impl Rig {
         self.order(call, CallCommand::Reply(Reply::Permission(answer)));
     }
 
-    /// Whatever is told next.
+    /// The next event.
     pub async fn next(&mut self) -> Told {
         self.agent.events.recv().await.expect("the agent lives")
     }
 
-    /// The next event that is of interest.
+    /// The next event that `pick` selects.
     pub async fn hear<T>(&mut self, pick: impl Fn(AgentEvent) -> Option<T>) -> T {
         loop {
             let told = self.agent.events.recv().await.expect("the agent lives");
@@ -410,7 +411,7 @@ impl Rig {
         }
     }
 
-    /// The next event of a turn that is of interest.
+    /// The next event of a turn that `pick` selects.
     pub async fn hear_turn<T>(&mut self, pick: impl Fn(TurnEvent) -> Option<T>) -> T {
         self.hear(|event| match event {
             AgentEvent::Turn(_, event) => pick(event),
@@ -419,7 +420,7 @@ impl Rig {
         .await
     }
 
-    /// Waits until a turn is over; how it ended.
+    /// Waits until a turn ends, and returns how it ended.
     pub async fn finished(&mut self) -> crate::protocol::Ending {
         self.hear(|event| match event {
             AgentEvent::Turn(turn, TurnEvent::Finished(summary)) if turn.agent.is_main() => {
@@ -430,7 +431,7 @@ impl Rig {
         .await
     }
 
-    /// All that is said until a turn is over.
+    /// All events until a turn ends.
     pub async fn whole_turn(&mut self) -> Vec<AgentEvent> {
         let mut events = Vec::new();
         loop {
@@ -446,7 +447,7 @@ impl Rig {
         }
     }
 
-    /// The next event of a call of `agent` that is of interest.
+    /// The next event of a call of `agent` that `pick` selects.
     pub async fn hear_call<T>(
         &mut self,
         agent: AgentId,
@@ -459,7 +460,7 @@ impl Rig {
         .await
     }
 
-    /// Waits until a call of `agent` asks; which one.
+    /// Waits until a call of `agent` asks, and returns the call.
     pub async fn asked(&mut self, agent: AgentId) -> CallRef {
         self.hear_call(agent, |call, event| {
             matches!(event, CallEvent::Asked(_)).then_some(call)
@@ -467,7 +468,7 @@ impl Rig {
         .await
     }
 
-    /// Waits until a call of `agent` prints something.
+    /// Waits until a call of `agent` prints something, and returns the call.
     pub async fn printed(&mut self, agent: AgentId) -> CallRef {
         self.hear_call(agent, |call, event| {
             matches!(event, CallEvent::Progress(_)).then_some(call)
@@ -475,7 +476,7 @@ impl Rig {
         .await
     }
 
-    /// Waits until a call of `agent` has its result: which one, the text and how it came to it.
+    /// Waits until a call of `agent` has its result: the call, the text and the outcome.
     pub async fn over(&mut self, agent: AgentId) -> (CallRef, String, CallOutcome) {
         self.hear_call(agent, |call, event| match event {
             CallEvent::Completed {
@@ -486,7 +487,7 @@ impl Rig {
         .await
     }
 
-    /// Waits until a command ends in the background: which call has left it there, and how it ended.
+    /// Waits until a background command ends: the call that started it, and how it ended.
     pub async fn background_ended(&mut self) -> (CallRef, String) {
         self.hear(|event| match event {
             AgentEvent::Call {
@@ -503,7 +504,7 @@ impl Rig {
         self.over(AgentId::PERSON).await
     }
 
-    /// The texts of the person's messages in each request, one after the other.
+    /// The texts of the person's messages in each request.
     pub fn requests(&self) -> Vec<Vec<String>> {
         let asked = self.model.asked.lock().expect("unpoisoned");
         let texts = |messages: &Vec<Message>| -> Vec<String> {

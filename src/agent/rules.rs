@@ -1,6 +1,6 @@
-//! What the person asks about the permission rules and changes in them, while a turn runs and while none does.
+//! Handles the person's questions about permission rules and changes of them, during a turn and without one.
 //!
-//! A change counts at once; that it is kept, or why not, is told when the file is written.
+//! A change applies at once; whether it was saved is reported when the file has been written.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ impl Agent {
         }
     }
 
-    /// Says what would be decided about a call. Meanwhile the agent goes on: git may have to be asked.
+    /// Says what would be decided about a call. Runs in a task, because it may have to ask git.
     fn test(&self, tool: String, input: Value) {
         let (context, replies) = (self.conversation.context().clone(), self.replies.clone());
         tokio::spawn(async move {
@@ -31,7 +31,7 @@ impl Agent {
                 Some(verdict) => format!("{tool}: {}", verdict.in_short()),
                 None => format!("no tool named {tool}; see /tools"),
             };
-            // An agent that is gone cannot be told.
+            // The agent may have ended.
             let _ = replies.send(Record::Reply { text: told });
         });
     }
@@ -94,7 +94,7 @@ impl Agent {
                     text: "the rule could not be saved".to_owned(),
                 },
             };
-            // An agent that is gone cannot be told; the file has it.
+            // The agent may have ended; the file has the rule.
             let _ = replies.send(record);
         });
     }

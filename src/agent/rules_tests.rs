@@ -16,12 +16,12 @@ fn rule(list: RuleList, rule: &str, from: Source) -> KnownRule {
     }
 }
 
-/// The file that the person's rules are kept in.
+/// The file of the person's rules.
 fn kept_in(rig: &Rig) -> Source {
     Source::file(rig.scratch.root.join(FILE), FILE)
 }
 
-/// What a command about the rules is answered with.
+/// The answer to a command about the rules.
 async fn answer(rig: &mut Rig, command: RulesCommand) -> String {
     rig.send(Command::Session(SessionCommand::Rules(command)));
     let said = |event| match event {
@@ -55,7 +55,7 @@ async fn decision(rig: &Rig, command: &str) -> Decision {
 }
 
 #[tokio::test]
-async fn a_rule_that_is_added_counts_at_once_and_is_kept() {
+async fn an_added_rule_applies_at_once_and_is_saved() {
     let mut rig = Rig::new([]);
     assert_eq!(decision(&rig, "touch x").await, Decision::Ask);
     let said = answer(&mut rig, add(RuleList::Allow, "Bash(touch:*)")).await;
@@ -75,7 +75,7 @@ async fn a_rule_that_is_added_counts_at_once_and_is_kept() {
 }
 
 #[tokio::test]
-async fn a_rule_that_is_removed_counts_no_more_and_leaves_its_file() {
+async fn a_removed_rule_no_longer_applies_and_is_deleted_from_its_file() {
     let mut rig = Rig::new([]);
     answer(&mut rig, add(RuleList::Deny, "Bash(touch y)")).await;
     let gone = rule(RuleList::Deny, "Bash(touch y)", kept_in(&rig));
@@ -90,7 +90,7 @@ async fn a_rule_that_is_removed_counts_no_more_and_leaves_its_file() {
 }
 
 #[tokio::test]
-async fn a_rule_of_a_flag_is_removed_for_this_run() {
+async fn a_rule_from_a_flag_is_removed_for_this_run() {
     let mut rig = Rig::new([]);
     let flag = Source::Flag(RuleList::Allow);
     let added = rig
@@ -108,7 +108,7 @@ async fn a_rule_of_a_flag_is_removed_for_this_run() {
 }
 
 #[tokio::test]
-async fn a_rule_of_a_flag_leaves_a_file_of_that_name_alone() {
+async fn removing_a_rule_from_a_flag_does_not_touch_a_file_of_that_name() {
     let mut rig = Rig::new([]);
     let file = rig.scratch.root.join("--allow");
     let text = r#"{"permissions": {"allow": ["Bash(touch:*)"]}}"#;
@@ -126,7 +126,7 @@ async fn a_rule_of_a_flag_leaves_a_file_of_that_name_alone() {
 }
 
 #[tokio::test]
-async fn a_wrong_rule_is_not_added() {
+async fn an_invalid_rule_is_not_added() {
     let mut rig = Rig::new([]);
     let said = answer(&mut rig, add(RuleList::Deny, "Bash(touch")).await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What hooks have to say to a session: to its begin, to its end, and while nothing happens.
+//! Runs the hooks of a session: at its start, at its end, and when it is idle.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::hooks::occasion::Notification;
 use crate::hooks::{Event, Occasion};
 use crate::protocol::Leaving;
 
-/// How long to wait at most for the hooks of a session's end: longer than they may take, including to be killed.
+/// How long to wait at most for the hooks at the session's end: longer than their own limit, including the kill.
 const LAST_WORDS: Duration = Duration::from_millis(1100);
 
 impl Agent {
-    /// Starts the hooks of the session's start. The first message waits for them; the person does not.
+    /// Starts the hooks of the session's start. The first message waits for them; the person can type meanwhile.
     pub(super) fn begin_session(&mut self) {
         let occasion = Occasion::session_start(self.beginning, self.conversation.model());
         let hooks = self.conversation.hooks();
@@ -29,7 +29,7 @@ impl Agent {
                 .notices
                 .extend(answer.halt.map(|halt| halt.to_string()));
             for notice in answer.notices {
-                // Who is gone needs no notice.
+                // The receiver may be gone.
                 let _ = reporter.send(Report::Notice(notice)).await;
             }
             answer.context
@@ -38,9 +38,9 @@ impl Agent {
         self.conversation.wait_for(context.boxed().shared());
     }
 
-    /// The hooks of the session's end have their last words. They do not keep the program from ending.
+    /// Runs the hooks of the session's end. They cannot keep the program from ending.
     pub(super) async fn end_session(&mut self) {
-        // What would still start the session is too late.
+        // Hooks of the session's start that still run are too late.
         self.session.cancel();
         let reason = match self.leaving {
             Some(Leaving::ForNew) => "clear",
@@ -57,7 +57,7 @@ impl Agent {
         }
     }
 
-    /// Comes once nothing has happened for a while, if anybody wants to know.
+    /// Completes once nothing has happened for a while, if a hook wants to know.
     pub(super) fn idle(&self) -> impl Future<Output = ()> + use<> {
         let hooks = self.shared().hooks.as_ref();
         let wanted = hooks.filter(|hooks| hooks.wants(Event::Notification, "idle_prompt"));
@@ -77,7 +77,7 @@ impl Agent {
         );
     }
 
-    /// Tells hooks that a call of the person waits for an answer.
+    /// Tells hooks that a call waits for the person's answer.
     pub(super) fn notify_asked(&self, report: &Report) {
         if let Report::Asked(question, _) = report {
             let (kind, message) = Notification::of_question(&question.kind);

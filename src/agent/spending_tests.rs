@@ -1,4 +1,4 @@
-//! What a conversation uses, as it is told while it runs and when it is resumed.
+//! What a conversation has used, as reported while it runs and after it is resumed.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::conversation::Limits;
 use crate::protocol::{AgentEvent, Price, SessionEvent, TurnEvent, Usage};
 
 #[tokio::test]
-async fn what_is_used_is_told_after_each_response_and_counted_on_by_the_next_program() {
+async fn usage_is_reported_after_each_response_and_continued_by_the_next_run_of_the_program() {
     let usage = Usage {
         input_tokens: Some(100_000),
         output_tokens: Some(10_000),
@@ -39,7 +39,11 @@ async fn what_is_used_is_told_after_each_response_and_counted_on_by_the_next_pro
     assert_eq!((first.used, first.context), (usage, Some(210_000)));
     let second = rig.hear_turn(spent).await;
     assert_eq!(second.used.input_tokens, Some(200_000));
-    assert_eq!(second.context, Some(210_000), "it was the same size");
+    assert_eq!(
+        second.context,
+        Some(210_000),
+        "the context has the same size"
+    );
     let cost = second.cost.expect("the price is known");
     assert!((cost - 0.6).abs() < 1e-9, "{cost}");
     let summary = rig.hear_turn(|event| match event {
@@ -48,7 +52,7 @@ async fn what_is_used_is_told_after_each_response_and_counted_on_by_the_next_pro
     });
     assert_eq!(summary.await.usage, second.used);
 
-    // The next program does not know the price: what it costs is not known from its first response on.
+    // The next run does not know the price, so the cost is unknown from its first response on.
     let mut rig = rig.resumed().await;
     assert_eq!(rig.hear(opened).await, second);
     rig.uses(usage);

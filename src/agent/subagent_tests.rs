@@ -1,4 +1,4 @@
-//! Conversations that calls start: side by side, stopped, asked about, in the background, in the log.
+//! Subagents: at the same time, stopped, asking, in the background, in the log.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn started(event: AgentEvent) -> Option<Subagent> {
     }
 }
 
-/// The next call of any subagent that runs.
+/// Waits until a call of any subagent runs, and returns it.
 async fn runs(rig: &mut Rig) -> CallRef {
     rig.hear(|event| match event {
         AgentEvent::Call {
@@ -58,7 +58,7 @@ async fn runs(rig: &mut Rig) -> CallRef {
 }
 
 #[tokio::test]
-async fn a_subagent_s_last_message_is_the_result_with_what_it_took() {
+async fn a_subagents_last_message_is_the_result_with_its_cost() {
     let mut rig = Rig::with_subagents(
         [vec![task("t", "look", json!({}))], says("all done")],
         [("look", vec![bash("pwd"), says("It is here.")])],
@@ -85,7 +85,7 @@ async fn a_subagent_s_last_message_is_the_result_with_what_it_took() {
         result.contains("(general: 2 answers, 1 call, 200 tokens in, 20 out, "),
         "{result}"
     );
-    // It has all tools but the one that starts subagents.
+    // It has all tools except the one that starts subagents.
     let offered = rig.offered();
     assert!(offered[0].iter().any(|tool| tool == "Task"));
     assert!(offered[1].iter().any(|tool| tool == "Write"));
@@ -97,7 +97,7 @@ async fn a_subagent_s_last_message_is_the_result_with_what_it_took() {
 }
 
 #[tokio::test]
-async fn an_unknown_type_is_an_error_that_names_those_that_there_are() {
+async fn an_unknown_type_is_an_error_that_lists_the_known_ones() {
     let wrong = task("t", "look", json!({ "subagent_type": "wizard" }));
     let mut rig = Rig::new([vec![wrong], says("done")]);
     rig.submit("go");
@@ -110,7 +110,7 @@ async fn an_unknown_type_is_an_error_that_names_those_that_there_are() {
 }
 
 #[tokio::test]
-async fn one_that_explores_has_only_tools_that_read() {
+async fn an_exploring_subagent_has_only_tools_that_read() {
     let explore = task("t", "look", json!({ "subagent_type": "explore" }));
     let mut rig = Rig::with_subagents([vec![explore]], [("look", vec![says("seen")])]);
     rig.submit("go");
@@ -125,7 +125,7 @@ async fn one_that_explores_has_only_tools_that_read() {
 }
 
 #[tokio::test]
-async fn ten_run_at_once_though_their_calls_have_the_same_ids() {
+async fn ten_run_at_once_although_their_calls_have_the_same_ids() {
     const PROMPTS: [&str; 10] = ["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"];
     let tasks = PROMPTS.iter().map(|prompt| task("same", prompt, json!({})));
     let mut rig = Rig::new([tasks.collect(), says("done")]);
@@ -151,7 +151,7 @@ async fn ten_run_at_once_though_their_calls_have_the_same_ids() {
 }
 
 #[tokio::test]
-async fn cancelling_one_of_three_stops_it_and_its_calls_alone() {
+async fn cancelling_one_of_three_stops_only_it_and_its_calls() {
     let three = ["one", "two", "three"].map(|prompt| task(prompt, prompt, json!({})));
     let mut rig = Rig::with_subagents(
         [three.to_vec(), says("done")],
@@ -199,7 +199,7 @@ async fn an_interrupt_stops_the_subagents_too() {
 }
 
 #[tokio::test]
-async fn its_question_names_it_and_the_answer_finds_its_call() {
+async fn a_question_names_the_subagent_and_the_answer_reaches_its_call() {
     let mut rig = Rig::with_subagents(
         [vec![task("t", "look", json!({}))], says("done")],
         [("look", vec![bash("touch made"), says("made it")])],
@@ -225,7 +225,7 @@ async fn its_question_names_it_and_the_answer_finds_its_call() {
 }
 
 #[tokio::test]
-async fn one_in_the_background_gives_an_id_at_once_and_its_end_is_told_with_the_next_request() {
+async fn a_background_subagent_returns_an_id_at_once_and_the_next_request_reports_its_end() {
     let background = task("t", "look", json!({ "run_in_background": true }));
     let look = |block: bool| {
         vec![call(
@@ -260,9 +260,9 @@ async fn one_in_the_background_gives_an_id_at_once_and_its_end_is_told_with_the_
     let last = rig.last_request();
     assert!(results(&last)[2].starts_with("found it"), "{last:?}");
     let told: Vec<String> = rig.requests().last().expect("one").clone();
-    let note = "The subagent task_1 in the background (do look) is over: done. TaskOutput reads its result.";
+    let note = "The background subagent task_1 (do look) has ended: done. Use TaskOutput to get its result.";
     assert!(told.iter().any(|text| text.contains(note)), "{told:?}");
-    // It has only the tools of the background.
+    // It has only the tools for the background.
     let of_subagent = rig.offered()[1..3]
         .iter()
         .find(|tools| !tools.contains(&"Task".to_owned()))
@@ -277,7 +277,7 @@ async fn one_in_the_background_gives_an_id_at_once_and_its_end_is_told_with_the_
 }
 
 #[tokio::test]
-async fn one_in_the_background_outlives_the_turn_and_an_interrupt_and_can_be_ended() {
+async fn a_background_subagent_survives_the_turn_and_an_interrupt_and_can_be_ended() {
     let background = task("t", "look", json!({ "run_in_background": true }));
     let kill = vec![call("k", "KillShell", json!({ "shell_id": "task_1" }))];
     let mut rig = Rig::with_subagents(
@@ -303,7 +303,7 @@ async fn one_in_the_background_outlives_the_turn_and_an_interrupt_and_can_be_end
 }
 
 #[tokio::test]
-async fn the_person_can_end_one_in_the_background() {
+async fn the_person_can_end_a_background_subagent() {
     let background = task("t", "look", json!({ "run_in_background": true }));
     let mut rig = Rig::with_subagents([vec![background]], [("look", vec![bash("sleep 1000")])]);
     rig.context
@@ -316,7 +316,7 @@ async fn the_person_can_end_one_in_the_background() {
 }
 
 #[tokio::test]
-async fn a_running_one_can_go_on_in_the_background() {
+async fn a_running_subagent_can_continue_in_the_background() {
     let mut rig = Rig::with_subagents(
         [vec![task("t", "look", json!({}))], says("done")],
         [(
@@ -339,7 +339,7 @@ async fn a_running_one_can_go_on_in_the_background() {
 }
 
 #[tokio::test]
-async fn what_it_uses_counts_for_the_session_and_for_its_limits() {
+async fn its_usage_counts_for_the_session_and_its_limits() {
     let limits = Limits {
         max_tokens: Some(250),
         ..Limits::default()
@@ -373,7 +373,7 @@ async fn what_it_uses_counts_for_the_session_and_for_its_limits() {
 }
 
 #[tokio::test]
-async fn a_hook_can_make_it_go_on_and_is_told_which_one_it_is() {
+async fn a_hook_can_make_it_continue_and_learns_which_subagent_it_is() {
     let once = "cat > stop.json; if [ -e again ]; then exit 0; fi; touch again; echo 'not yet' >&2; exit 2";
     let mut rig = Rig::hooked(
         [vec![task("t", "look", json!({}))], says("done")],
@@ -393,7 +393,7 @@ async fn a_hook_can_make_it_go_on_and_is_told_which_one_it_is() {
 }
 
 #[tokio::test]
-async fn it_is_in_the_log_and_is_told_again_when_the_session_is_resumed() {
+async fn it_is_in_the_log_and_shown_again_when_the_session_is_resumed() {
     let mut rig = Rig::with_subagents(
         [vec![task("t", "look", json!({}))], says("done")],
         [("look", vec![bash("pwd"), says("here")])],
@@ -417,7 +417,7 @@ async fn it_is_in_the_log_and_is_told_again_when_the_session_is_resumed() {
         event,
         AgentEvent::Call { call, event: CallEvent::Completed { .. }, .. } if call.agent == AgentId(2)
     )));
-    // Another one has another name, so that nobody takes its calls for those of the first.
+    // The next one has another number, so that their calls cannot be confused.
     rig.submit("again");
     assert_eq!(rig.hear(started).await.agent, AgentId(3));
     rig.finished().await;

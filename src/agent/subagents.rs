@@ -1,8 +1,9 @@
-//! Runs the conversations that calls start beside the person's.
+//! Runs subagents: the conversations that calls start.
 //!
-//! Each runs in a task of its own: the agent starts it, passes on what the person wants of its calls, and hears what it uses and
-//! how it ends. It has its own history, executor, directory, ledger, tools and limits; rules, hooks, background commands,
-//! checkpoints and the log are the session's. It ends with the call that started it, unless that was left in the background.
+//! Each runs in its own task: the agent starts it, forwards the person's commands for its calls, and is told what it
+//! uses and how it ends. It has its own history, executor, directory, ledger, tools and limits; rules, hooks,
+//! background commands, checkpoints and the log are the session's. It ends with the call that started it, unless that
+//! call continues in the background.
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
@@ -16,26 +17,26 @@ use tokio_util::sync::CancellationToken;
 
 use super::Setup;
 use super::driver::Agent;
-use crate::conversation::{Conversation, Journal, Limits, Parts, Word};
+use crate::conversation::{Conversation, Instruction, Journal, Limits, Parts};
 use crate::executor::{Context, Policy};
 use crate::protocol::{
-    AgentId, AgentKind, Block, CallCommand, CallRef, Ending, Note, Price, SessionEvent, Spending,
-    Told, TurnSummary,
+    AgentId, AgentKind, Block, CallCommand, CallRef, Ending, Note, Price, Spending, Told,
+    TurnSummary,
 };
 use crate::provider::{Provider, retry};
 use crate::session::{History, Record, Writer};
 use crate::tools::subagents::{Order, Orders, Report, Started, can_have};
 
-/// Longer than a call needs to be stopped.
+/// Longer than stopping a call takes.
 const LAST_GRACE: Duration = Duration::from_secs(5);
 
-/// What a conversation is made of, apart from what its order says.
+/// What a conversation needs besides its order.
 pub(super) struct Kit {
     pub provider: Arc<dyn Provider>,
     pub model: String,
-    /// The person's system prompt: who it is, then what holds for all.
+    /// The system prompt of the person's conversation: the identity first, then what applies to all.
     pub system: Vec<String>,
-    /// The person's conversation.
+    /// The context of the person's conversation.
     pub context: Arc<Context>,
     pub policy: Policy,
     pub limits: Limits,
@@ -56,19 +57,19 @@ pub(super) struct Subagents {
     last: AgentId,
     news: mpsc::UnboundedReceiver<News>,
     reporter: mpsc::UnboundedSender<News>,
-    /// What was used in the turn that runs.
+    /// What was used in the current turn.
     spent: Vec<Spending>,
 }
 
 struct Running {
-    /// The call that has started it.
+    /// The call that started it.
     call: CallRef,
     description: String,
-    words: mpsc::UnboundedSender<Word>,
+    instructions: mpsc::UnboundedSender<Instruction>,
     stop: CancellationToken,
 }
 
-/// What is heard of those that run.
+/// Messages from running subagents.
 pub(super) enum News {
     Ordered(Order),
     Spent(AgentId, Spending),
@@ -89,7 +90,7 @@ impl Subagents {
         }
     }
 
-    /// The next that is heard. Cancel-safe; pends forever while nothing runs.
+    /// The next message. Cancel-safe; waits forever while nothing runs.
     pub async fn next(&mut self) -> News {
         tokio::select! {
             Some(order) = self.orders.recv() => News::Ordered(order),
@@ -98,27 +99,37 @@ impl Subagents {
         }
     }
 
-    /// Passes on what the person wants of a call; says whether its conversation runs.
+    /// Forwards a command for a call. Returns whether its conversation is running.
     pub fn send(&self, call: CallRef, command: CallCommand) -> bool {
         let running = self.running.get(&call.agent);
-        running.is_some_and(|running| running.words.send(Word::Call(call, command)).is_ok())
+        running.is_some_and(|running| {
+            running
+                .instructions
+                .send(Instruction::Call(call, command))
+                .is_ok()
+        })
     }
 
-    /// Those that an interrupt has stopped already stop at once.
+    /// Makes subagents stop at once that an interrupt has already asked to stop.
     pub fn insist(&self) {
         for running in self.running.values().filter(|it| it.stop.is_cancelled()) {
-            // One that is over needs no word.
-            let _ = running.words.send(Word::Interrupt);
+            // It may have ended.
+            let _ = running.instructions.send(Instruction::Interrupt);
         }
     }
 
     pub fn retry_now(&self) {
         for running in self.running.values() {
-            let _ = running.words.send(Word::RetryNow);
+            let _ = running.instructions.send(Instruction::RetryNow);
         }
     }
 
-    /// Another turn has its own limits.
+    /// What a model costs, where that is known.
+    pub fn price(&self, model: &str) -> Option<Price> {
+        self.kit.prices.get(model).copied()
+    }
+
+    /// Resets the limits for the next turn.
     pub fn begin_turn(&mut self) {
         self.spent.clear();
     }
@@ -131,8 +142,8 @@ impl Subagents {
             stop,
             started,
         } = order;
-        let agents = self.kit.context.shared.agents.as_ref();
-        let kind = match agents.map(|agents| agents.find(&wanted.kind)) {
+        let catalogue = self.kit.context.shared.catalogue.as_ref();
+        let kind = match catalogue.map(|catalogue| catalogue.find(&wanted.kind)) {
             Some(Ok(kind)) => kind,
             Some(Err(problem)) => return drop(started.send(Err(problem))),
             None => return drop(started.send(Err("Subagents are not available here".to_owned()))),
@@ -160,13 +171,13 @@ impl Subagents {
             .kit
             .conversation(agent, kind, model, context, journal, &token);
         let (end, ended) = watch::channel(None);
-        let (words, heard) = mpsc::unbounded_channel();
+        let (instructions, heard) = mpsc::unbounded_channel();
         for spending in &self.spent {
-            // One that runs for itself listens from its begin.
-            let _ = words.send(Word::SpentBeside(*spending));
+            // Its task reads instructions from its start.
+            let _ = instructions.send(Instruction::OthersSpent(*spending));
         }
         if wanted.background {
-            // Before it can be over, so that its end is told.
+            // Before it can end, so that its end is reported.
             let (tasks, about) = (&self.kit.context.shared.env.tasks, &wanted.description);
             tasks.add(&agent.task(), call, about, stop.clone(), ended.clone());
         }
@@ -174,7 +185,7 @@ impl Subagents {
             agent,
             conversation,
             stop: stop.clone(),
-            words: heard,
+            instructions: heard,
             reporter: self.reporter.clone(),
             end,
         };
@@ -184,7 +195,7 @@ impl Subagents {
             Running {
                 call,
                 description: wanted.description,
-                words,
+                instructions,
                 stop,
             },
         );
@@ -193,21 +204,23 @@ impl Subagents {
             end: ended,
             end_with: Some(token.drop_guard()),
         };
-        // A call that has gone meanwhile drops what it was sent, and so ends it.
+        // If the call has ended meanwhile, this is dropped, which ends the subagent.
         let _ = started.send(Ok(started_one));
     }
 
-    /// One has used so much of what all may use together.
+    /// Counts what one has used of the shared limits.
     fn count(&mut self, agent: AgentId, spending: Spending) {
         self.spent.push(spending);
         self.tell_others(agent, spending);
     }
 
-    /// The others, too, are bound by what one has used.
+    /// Tells the others what one has used, because the limits are shared.
     fn tell_others(&self, agent: AgentId, spending: Spending) {
         let others = self.running.iter().filter(|(other, _)| **other != agent);
         for (_, running) in others {
-            let _ = running.words.send(Word::SpentBeside(spending));
+            let _ = running
+                .instructions
+                .send(Instruction::OthersSpent(spending));
         }
     }
 }
@@ -251,7 +264,7 @@ impl Kit {
             context: Arc::new(context),
             policy: self.policy,
             limits: Limits {
-                // Nobody is asked: whoever has started it decides what to do.
+                // The person is not asked: the call that started it handles the ending.
                 pauses: false,
                 max_turns: Some(kind.max_turns),
                 price: self.prices.get(&model).copied(),
@@ -268,12 +281,12 @@ impl Kit {
     }
 }
 
-/// One under way.
+/// A running subagent.
 struct Run {
     agent: AgentId,
     conversation: Conversation,
     stop: CancellationToken,
-    words: mpsc::UnboundedReceiver<Word>,
+    instructions: mpsc::UnboundedReceiver<Instruction>,
     reporter: mpsc::UnboundedSender<News>,
     end: watch::Sender<Option<Report>>,
 }
@@ -284,20 +297,22 @@ impl Run {
             agent,
             mut conversation,
             stop,
-            mut words,
+            mut instructions,
             reporter,
             end,
         } = self;
         let running = async {
             let spends = |spending| drop(reporter.send(News::Spent(agent, spending)));
             let prompt = vec![Block::text(prompt)];
-            let summary = conversation.run(prompt, &stop, &mut words, spends).await;
+            let summary = conversation
+                .run(prompt, &stop, &mut instructions, spends)
+                .await;
             let calls = conversation.journal.history().last_call();
             Report { summary, calls }
         };
         let ended = AssertUnwindSafe(running).catch_unwind().await;
         let report = ended.unwrap_or_else(|_| panicked());
-        // What it has used and how it ended is known before whoever waits for it goes on.
+        // Reports usage and ending before anyone who waits for it continues.
         let _ = reporter.send(News::Ended(agent, report.clone()));
         end.send_replace(Some(report));
     }
@@ -316,29 +331,18 @@ fn panicked() -> Report {
 }
 
 impl Agent {
-    pub(super) fn list_agents(&mut self) {
-        let problems = self.conversation.context().refresh_agents();
-        for problem in problems {
-            self.journal().remark(problem);
-        }
-        let agents = self.shared().agents.as_ref();
-        let kinds = agents.map(|agents| agents.kinds().to_vec());
-        let kinds = SessionEvent::Agents(kinds.unwrap_or_default());
-        self.journal().tell_session(kinds);
-    }
-
     pub(super) fn hear_subagent(&mut self, news: News) {
         match news {
             News::Ordered(order) => self.subagents.start(order),
             News::Spent(agent, spending) => {
                 self.subagents.count(agent, spending);
-                self.conversation.count_beside(&spending);
+                self.conversation.count_other(&spending);
             }
             News::Ended(agent, report) => self.subagent_ended(agent, &report),
         }
     }
 
-    /// Those that nobody waits for are told of: the person at once, the model with the next request.
+    /// Reports the end of a background subagent: to the person at once, to the model with the next request.
     fn subagent_ended(&mut self, agent: AgentId, report: &Report) {
         let Some(running) = self.subagents.running.remove(&agent) else {
             return;
@@ -348,20 +352,20 @@ impl Agent {
         }
         let how = match &report.summary.ending {
             Ending::Done => "done".to_owned(),
-            Ending::MaxTurns => "ended at its limit of answers".to_owned(),
+            Ending::MaxTurns => "reached its turn limit".to_owned(),
             Ending::Interrupted => "stopped".to_owned(),
             Ending::Failed { problem, .. } => format!("failed: {problem}"),
         };
         let (id, about) = (agent.task(), &running.description);
         let text = format!(
-            "The subagent {id} in the background ({about}) is over: {how}. TaskOutput reads its result."
+            "The background subagent {id} ({about}) has ended: {how}. Use TaskOutput to get its result."
         );
         self.conversation.add_news(Block::note(Note::Program, text));
         let call = running.call;
         self.journal().append(Record::BackgroundEnded { call, how });
     }
 
-    /// Stops all that still run, and waits until they have stopped.
+    /// Stops all that are running, and waits for their end.
     pub(super) async fn end_subagents(&mut self) {
         for running in self.subagents.running.values() {
             running.stop.cancel();

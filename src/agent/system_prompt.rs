@@ -1,5 +1,5 @@
-//! The system prompt: who the model is, where it works, what the memory files say. Ordered from stable to changing, so
-//! that a provider's prompt cache holds as long as it can.
+//! The system prompt: the model's role, where it works, and the memory files. Ordered from stable to changing, so
+//! that the provider's prompt cache stays valid as long as possible.
 
 use std::path::{Path, PathBuf};
 
@@ -10,22 +10,22 @@ const PROMPT: &str = include_str!("../../assets/prompts/system.md");
 pub struct Surroundings {
     pub workspace: PathBuf,
     pub config_dir: PathBuf,
-    /// What the person has said about the project.
+    /// Whether the person trusts the project.
     pub standing: Standing,
     pub provider: String,
     pub model: String,
 }
 
-/// No description of a time zone is longer.
+/// The longest time zone file.
 const LONGEST_ZONE: u64 = 1 << 20;
 
-/// What the model is told before anything else, and what a person should know about that.
+/// The system prompt, and notices for the person about it.
 pub struct SystemPrompt {
     pub parts: Vec<String>,
     pub notices: Vec<String>,
 }
 
-/// The system prompt; `git` is what git says about the workspace.
+/// The system prompt; `git` is git's description of the workspace.
 pub fn system_prompt(around: &Surroundings, git: &str) -> SystemPrompt {
     let memory = memory(&around.config_dir, &around.workspace, around.standing);
     let mut parts = vec![PROMPT.trim_end().to_owned()];
@@ -49,7 +49,7 @@ fn environment(around: &Surroundings, git: &str) -> String {
     )
 }
 
-/// The date where the person is; in UTC where their time zone cannot be read.
+/// The date in the person's time zone; in UTC if the time zone cannot be read.
 fn today() -> jiff::civil::Date {
     let zone = std::env::var_os("TZ").unwrap_or_default();
     if is_readable_zone(&zone.to_string_lossy()) {
@@ -59,19 +59,19 @@ fn today() -> jiff::civil::Date {
     now.to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// Whether what `TZ` says can be read at once: the name of a file may be that of a pipe, which nobody writes to.
+/// Whether the value of `TZ` can be read without waiting: it may name a pipe that nobody writes to.
 fn is_readable_zone(zone: &str) -> bool {
     let name = Path::new(zone.strip_prefix(':').unwrap_or(zone));
     let directory = std::env::var_os("TZDIR").map(PathBuf::from);
     let file = match directory {
         Some(directory) => directory.join(name),
         None if name.is_absolute() => name.to_owned(),
-        // Of the system's own list.
+        // A name from the system's own list.
         None => return true,
     };
     match std::fs::metadata(file) {
         Ok(found) => found.is_file() && found.len() <= LONGEST_ZONE,
-        // It is no file, which does no harm.
+        // The file does not exist, which does no harm.
         Err(_) => true,
     }
 }
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_zone_that_is_no_file_is_not_read() {
+    fn a_time_zone_that_is_not_a_regular_file_is_not_read() {
         let directory = tempfile::tempdir().expect("a directory");
         let pipe = directory.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();

@@ -1,4 +1,4 @@
-//! Tools that come and go, between responses and during them.
+//! Tools that are added and removed, between responses and during them.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::protocol::{CallEvent, CallOutcome, Command};
 use crate::tools::named::named;
 use crate::tools::registry::{Origin, Registry};
 
-/// A call of a tool that says what it was told.
+/// A call of a tool that repeats its input.
 fn says(id: &str, tool: &str, text: &str) -> Block {
     call(id, tool, json!({ "text": text }))
 }
@@ -16,7 +16,7 @@ fn says(id: &str, tool: &str, text: &str) -> Block {
 fn come(rig: &Rig, tool: &'static str) {
     let origin = Origin::Guest("a server".into());
     let added = rig.context.tools.add(named(tool), origin);
-    added.expect("a name of its own");
+    added.expect("an unused name");
 }
 
 fn without_own(names: impl IntoIterator<Item = String>) -> Vec<String> {
@@ -25,7 +25,7 @@ fn without_own(names: impl IntoIterator<Item = String>) -> Vec<String> {
     guests.collect()
 }
 
-/// The tools that are told to be offered from now on, but for the program's own.
+/// The offered tools in an event, except the built-in ones.
 fn guests(event: AgentEvent) -> Option<Vec<String>> {
     let AgentEvent::Session(SessionEvent::Tools(tools)) = event else {
         return None;
@@ -35,7 +35,7 @@ fn guests(event: AgentEvent) -> Option<Vec<String>> {
 }
 
 #[tokio::test]
-async fn a_tool_that_comes_is_told_and_offered_and_one_that_went_is_not() {
+async fn an_added_tool_is_reported_and_offered_and_a_removed_one_is_not() {
     let mut rig = Rig::new([
         vec![says("a", "Guest", "hello")],
         vec![Block::text("done")],
@@ -62,7 +62,7 @@ async fn a_tool_that_comes_is_told_and_offered_and_one_that_went_is_not() {
 }
 
 #[tokio::test]
-async fn the_calls_of_a_response_find_the_tools_that_it_was_offered() {
+async fn the_calls_of_a_response_find_the_tools_that_its_request_offered() {
     let mut rig = Rig::new([
         vec![
             call("a", "Bash", json!({ "command": "touch x" })),
@@ -74,7 +74,7 @@ async fn the_calls_of_a_response_find_the_tools_that_it_was_offered() {
     come(&rig, "Guest");
     rig.submit("go");
     let asks = rig.asked(AgentId::MAIN).await;
-    // The others wait behind it.
+    // The others are queued after it.
     assert!(rig.context.tools.remove("Guest"));
     come(&rig, "Late");
     rig.answer(asks, Answer::Allow);
@@ -90,7 +90,7 @@ async fn the_calls_of_a_response_find_the_tools_that_it_was_offered() {
 }
 
 #[tokio::test]
-async fn the_screen_hears_of_a_tool_before_it_hears_of_its_calls() {
+async fn the_screen_learns_of_a_tool_before_its_calls() {
     let mut rig = Rig::new([
         vec![call("a", "Bash", json!({ "command": "touch x" }))],
         vec![says("b", "Late", "hello")],

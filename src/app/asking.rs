@@ -57,7 +57,7 @@ impl AppState {
             | Dialog::Help(_) => None,
         })?;
         let key = self.calls.find(asked.call)?;
-        let entries = self.transcript.entries();
+        let entries = self.conversation().entries();
         let mut last = entries.iter().enumerate().rev().take(NEAR_THE_END);
         last.find_map(|(index, entry)| (entry.cell == Cell::Call(key)).then_some(index))
     }

@@ -197,6 +197,17 @@ impl Calls {
         }
     }
 
+    /// A call that comes to no result of its own is over.
+    pub fn close(&mut self, key: CallKey, why: &str, at: Instant) {
+        if self.get(key).is_over() {
+            return;
+        }
+        self.change(key, |call| {
+            call.times.ended = Some(at);
+            call.state = State::Completed(Completed::skipped(why));
+        });
+    }
+
     /// The program ended before these were over; it stopped everything that ran in the background.
     pub fn end_run(&mut self, at: Instant) {
         for call in &mut self.all {
@@ -264,6 +275,10 @@ impl Call {
         completed.ran = match (self.times.asked, self.times.running) {
             (Some(_), Some(running)) => now.saturating_duration_since(running),
             (Some(_), None) => Duration::ZERO,
+            // A provider does not say how long its own calls took.
+            (None, Some(running)) if completed.ran.is_zero() => {
+                now.saturating_duration_since(running)
+            }
             (None, _) => completed.ran,
         };
         if completed.outcome != CallOutcome::Backgrounded {

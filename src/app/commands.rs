@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::protocol::CustomCommand;
+use crate::text::first_line;
 
 /// One command, as completion, palette and help show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,7 @@ pub enum Slash {
     Tools,
     Hooks,
     Agents,
+    Skills,
     Tasks,
     Sessions,
     Rename,
@@ -35,15 +37,15 @@ pub enum Slash {
     Doctor,
     Vim,
     Quit,
-    /// Send this text to the model, with the arguments filled in.
-    Custom(Arc<str>),
+    /// Send it as it was typed: the agent fills it in.
+    Custom,
 }
 
 /// All commands that exist now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands(Arc<[SlashCommand]>);
 
-const BUILT_IN: [(&str, &str, &str, Slash); 20] = [
+const BUILT_IN: [(&str, &str, &str, Slash); 21] = [
     ("help", "", "keys and commands", Slash::Help),
     ("clear", "", "start a new session", Slash::Clear),
     ("model", "[NAME]", "show or switch the model", Slash::Model),
@@ -51,6 +53,7 @@ const BUILT_IN: [(&str, &str, &str, Slash); 20] = [
     ("tools", "", "list the tools", Slash::Tools),
     ("hooks", "", "list active hooks", Slash::Hooks),
     ("agents", "", "list the types of subagents", Slash::Agents),
+    ("skills", "", "list the skills", Slash::Skills),
     ("tasks", "", "list background commands", Slash::Tasks),
     ("sessions", "", "resume an earlier session", Slash::Sessions),
     ("resume", "[ID]", "same as /sessions", Slash::Sessions),
@@ -91,18 +94,18 @@ const BUILT_IN: [(&str, &str, &str, Slash); 20] = [
     ("quit", "", "quit", Slash::Quit),
 ];
 
-/// The placeholder for the arguments in the text of a custom command.
-const ARGUMENTS: &str = "$ARGUMENTS";
+/// More of what a custom command is for is not shown.
+const LONGEST_ABOUT: usize = 200;
 
 impl Default for Commands {
     fn default() -> Self {
-        Self::with(Vec::new())
+        Self::with(&[])
     }
 }
 
 impl Commands {
     /// The built-in commands and these. A custom command never replaces a built-in one.
-    pub fn with(custom: Vec<CustomCommand>) -> Self {
+    pub fn with(custom: &[CustomCommand]) -> Self {
         let mut commands: Vec<SlashCommand> = BUILT_IN
             .into_iter()
             .map(|(name, arguments, about, does)| SlashCommand {
@@ -115,10 +118,10 @@ impl Commands {
         for command in custom {
             if commands.iter().all(|known| known.name != command.name) {
                 commands.push(SlashCommand {
-                    name: command.name,
-                    arguments: command.arguments,
-                    about: command.about,
-                    does: Slash::Custom(command.prompt),
+                    name: command.name.clone(),
+                    arguments: command.arguments.clone(),
+                    about: first_line(&command.about, LONGEST_ABOUT).into(),
+                    does: Slash::Custom,
                 });
             }
         }
@@ -167,23 +170,15 @@ impl Slash {
             | Slash::Cost
             | Slash::Todos
             | Slash::Quit => "Session",
-            Slash::Model | Slash::Tools | Slash::Hooks | Slash::Agents | Slash::Init => {
-                "Model and tools"
-            }
+            Slash::Model
+            | Slash::Tools
+            | Slash::Hooks
+            | Slash::Agents
+            | Slash::Skills
+            | Slash::Init => "Model and tools",
             Slash::Permissions | Slash::Why => "Permissions",
             Slash::Help | Slash::Theme | Slash::Doctor | Slash::Vim => "Setup",
-            Slash::Custom(_) => "Your commands",
+            Slash::Custom => "Your commands",
         }
-    }
-}
-
-/// The text of a custom command with its arguments: in place of the placeholder, or below the text if it has none.
-pub fn filled_in(prompt: &str, arguments: &str) -> String {
-    if prompt.contains(ARGUMENTS) {
-        prompt.replace(ARGUMENTS, arguments)
-    } else if arguments.is_empty() {
-        prompt.to_owned()
-    } else {
-        format!("{prompt}\n\n{arguments}")
     }
 }

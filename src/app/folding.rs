@@ -19,7 +19,7 @@ pub enum Fold {
 impl AppState {
     /// How the cell at this index is folded. Costs no more than the group is long.
     pub fn fold_of(&self, index: usize) -> Fold {
-        let entries = self.transcript.entries();
+        let entries = self.conversation().entries();
         if !self.folds(&entries[index]) {
             return Fold::Alone;
         }
@@ -36,7 +36,7 @@ impl AppState {
 
     /// The calls that a head represents.
     pub fn folded_calls(&self, index: usize, count: usize) -> impl Iterator<Item = &Call> {
-        let entries = self.transcript.entries()[index..].iter().take(count);
+        let entries = self.conversation().entries()[index..].iter().take(count);
         entries.filter_map(|entry| self.call_in(entry))
     }
 
@@ -63,15 +63,15 @@ impl AppState {
         let went_well = call.completed().is_some_and(|completed| {
             completed.outcome == CallOutcome::Succeeded && completed.shown == Shown::Nothing
         });
-        went_well && call.tool.folds && call.by == Author::Model
+        went_well && call.tool.folds && call.by != Author::Person
     }
 
     /// Gives each call of the cell's group a line of its own. Returns whether there was a group.
     pub(super) fn unfold(&mut self, cell: CellId) -> bool {
-        let Some(index) = self.transcript.index_of(cell) else {
+        let Some(index) = self.conversation().index_of(cell) else {
             return false;
         };
-        let entries = self.transcript.entries();
+        let entries = self.conversation().entries();
         if !self.folds(&entries[index]) {
             return false;
         }
@@ -83,7 +83,8 @@ impl AppState {
             return false;
         }
         for id in group {
-            self.transcript.change(id, |entry| entry.unfolded = true);
+            self.conversation_mut()
+                .change(id, |entry| entry.unfolded = true);
         }
         true
     }

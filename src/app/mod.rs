@@ -30,11 +30,14 @@ pub mod select;
 pub mod session;
 mod sessions;
 mod slash;
+pub mod subagents;
 mod tasks;
 pub mod transcript;
 
 #[cfg(test)]
 pub mod rig;
+#[cfg(test)]
+mod rig_subagents;
 #[cfg(test)]
 pub mod story;
 #[cfg(test)]
@@ -59,6 +62,7 @@ use self::scroll::{Found, Scroll};
 use self::search::Search;
 use self::select::Selection;
 use self::session::SessionInfo;
+use self::subagents::{Subagents, View};
 use self::transcript::{Cell, CellId, Transcript};
 use crate::keymap::{Context, Key, Keymap, Resolved};
 use crate::protocol::todo::Todo;
@@ -238,6 +242,10 @@ pub struct AppState {
     pub activity: Activity,
     pub transcript: Transcript,
     pub calls: Calls,
+    /// The conversations that calls have started.
+    pub subagents: Subagents,
+    /// The one that is in view in place of the person's conversation.
+    pub view: Option<View>,
     pub scroll: Scroll,
     pub search: Option<Search>,
     pub selection: Option<Selection>,
@@ -293,6 +301,8 @@ impl AppState {
             activity: Activity::Idle,
             transcript,
             calls: Calls::default(),
+            subagents: Subagents::default(),
+            view: None,
             scroll: Scroll::default(),
             search: None,
             selection: None,
@@ -522,6 +532,8 @@ impl AppState {
         }
         self.focus = focus;
         if focus == Focus::Composer {
+            // What is written goes to the person's conversation, so that is what is seen.
+            self.show_main();
             self.return_to_question();
         }
     }
@@ -544,7 +556,7 @@ impl AppState {
     /// Records what the layout reports.
     fn settle(&mut self, found: &Found) {
         if let Some(rest) = &found.rest {
-            self.scroll.settle(rest, self.transcript.len());
+            self.scroll.settle(rest, self.conversation().len());
             if self.selection.is_some() {
                 self.selection.clone_from(&found.selection);
             }

@@ -62,10 +62,22 @@ pub struct ListRow {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// A call of the turn; calls inside another call are indented.
+    /// A call of the turn; those of a subagent stand one step to the right of the call that started it.
     Turn { depth: u16 },
-    /// Runs in the background, from any turn.
-    Background,
+    /// Runs in the background, whichever turn began it.
+    Background { depth: u16 },
+}
+
+impl Place {
+    pub const fn depth(self) -> u16 {
+        match self {
+            Place::Turn { depth } | Place::Background { depth } => depth,
+        }
+    }
+
+    pub const fn is_background(self) -> bool {
+        matches!(self, Place::Background { .. })
+    }
 }
 
 impl ToolPanel {
@@ -94,11 +106,6 @@ impl ToolPanel {
         }
     }
 
-    /// A call of the model; it belongs to the running turn.
-    pub fn add(&mut self, call: CallKey) {
-        self.last_mut().calls.push(call);
-    }
-
     /// A command of the person belongs to the running turn, or to their other commands that still run.
     pub fn add_aside(&mut self, call: CallKey, known: &Calls) {
         let runs = |key: &CallKey| !known.get(*key).is_over();
@@ -111,27 +118,7 @@ impl ToolPanel {
             self.looked_at = None;
         }
         self.lingers = None;
-        self.add(call);
-    }
-
-    /// Removes a call that was discarded.
-    pub fn forget(&mut self, call: CallKey) {
-        self.last_mut().calls.retain(|known| *known != call);
-    }
-
-    pub fn response_started(&mut self, now: Instant) {
-        self.response_ended(now);
-        self.last_mut().writing.push((now, None));
-    }
-
-    pub fn response_ended(&mut self, now: Instant) {
-        if let Some((_, end @ None)) = self.last_mut().writing.last_mut() {
-            *end = Some(now);
-        }
-    }
-
-    pub fn save_time(&mut self, saved: Duration) {
-        self.last_mut().saved += saved;
+        self.last_mut().calls.push(call);
     }
 
     /// All turns so far, the oldest first.
@@ -144,7 +131,7 @@ impl ToolPanel {
         self.turns.last()
     }
 
-    fn last_mut(&mut self) -> &mut Turn {
+    pub(super) fn last_mut(&mut self) -> &mut Turn {
         if self.turns.is_empty() {
             self.turns.push(Turn::default());
         }
@@ -180,47 +167,6 @@ impl ToolPanel {
         let found = self.turns.iter().rposition(|turn| !turn.calls.is_empty());
         self.looked_at = found.filter(|at| *at < last);
     }
-
-    /// The rows that can be selected, from the top: the turn's calls, then what runs in the background.
-    pub fn rows(&self, known: &Calls) -> Vec<ListRow> {
-        let calls = self.shown().map_or(&[][..], |turn| &turn.calls);
-        let calls = calls.iter().copied();
-        let of_turn = calls
-            .filter(|call| !known.get(*call).is_in_background())
-            .map(|call| ListRow {
-                call,
-                place: Place::Turn { depth: 0 },
-            });
-        let background = known.in_background().map(|call| ListRow {
-            call,
-            place: Place::Background,
-        });
-        of_turn.chain(background).collect()
-    }
-
-    pub fn choose_next(&mut self, by: isize, known: &Calls) {
-        let last = self.rows(known).len().saturating_sub(1);
-        self.chosen = self.chosen.min(last).saturating_add_signed(by).min(last);
-    }
-
-    pub fn chosen(&self, known: &Calls) -> Option<CallKey> {
-        self.rows(known).get(self.chosen).map(|row| row.call)
-    }
-
-    /// The call that actions apply to: the one in the detail view, else the selected one.
-    pub fn target(&self, known: &Calls) -> Option<CallKey> {
-        let detail = self.detail.as_ref().map(|detail| detail.call);
-        detail.or_else(|| self.chosen(known))
-    }
-
-    /// Selects the call that the person most likely wants when the panel gets the keys: the running one.
-    pub fn choose_running(&mut self, known: &Calls) {
-        let rows = self.rows(known);
-        let of_turn = |row: &ListRow| row.place != Place::Background;
-        let running = rows.iter().rposition(|row| !known.get(row.call).is_over());
-        let last = rows.iter().rposition(of_turn);
-        self.chosen = running.or(last).unwrap_or(rows.len().saturating_sub(1));
-    }
 }
 
 /// How long a command has run in the background, in seconds or minutes.
@@ -233,6 +179,17 @@ pub fn background_time(passed: Duration) -> String {
 }
 
 impl Turn {
+    pub fn response_started(&mut self, now: Instant) {
+        self.response_ended(now);
+        self.writing.push((now, None));
+    }
+
+    pub fn response_ended(&mut self, now: Instant) {
+        if let Some((_, end @ None)) = self.writing.last_mut() {
+            *end = Some(now);
+        }
+    }
+
     /// When its clock starts: with the first request, or with the person's first command.
     pub fn start(&self, known: &Calls) -> Option<Instant> {
         let written = self.writing.first().map(|(from, _)| *from);
@@ -257,11 +214,79 @@ impl Turn {
 }
 
 impl AppState {
+    /// The turn whose calls are listed: that of the conversation in view.
+    pub fn listed_turn(&self) -> Option<&Turn> {
+        match self.viewed() {
+            Some(nested) => Some(&nested.turn),
+            None => self.panel.shown(),
+        }
+    }
+
+    /// What can be chosen, from the top: the calls of the turn, and what runs in the background, each with the calls of the
+    /// subagent that it has started.
+    pub fn rows(&self) -> Vec<ListRow> {
+        let calls = self.listed_turn().map_or(&[][..], |turn| &turn.calls);
+        let mut rows = Vec::with_capacity(calls.len());
+        for call in calls {
+            if !self.calls.get(*call).is_in_background() {
+                self.add_rows(*call, |depth| Place::Turn { depth }, &mut rows);
+            }
+        }
+        for call in self.calls.in_background() {
+            self.add_rows(call, |depth| Place::Background { depth }, &mut rows);
+        }
+        rows
+    }
+
+    fn add_rows(&self, call: CallKey, place: fn(u16) -> Place, rows: &mut Vec<ListRow>) {
+        rows.push(ListRow {
+            call,
+            place: place(0),
+        });
+        if let Some(nested) = self.subagents.of_call(call) {
+            let listed = nested.listed(&self.calls).into_iter();
+            rows.extend(listed.map(|call| ListRow {
+                call,
+                place: place(1),
+            }));
+        }
+    }
+
+    pub(super) fn choose_next(&mut self, by: isize) {
+        let last = self.rows().len().saturating_sub(1);
+        let panel = &mut self.panel;
+        panel.chosen = panel.chosen.min(last).saturating_add_signed(by).min(last);
+    }
+
+    pub fn chosen_call(&self) -> Option<CallKey> {
+        self.rows().get(self.panel.chosen).map(|row| row.call)
+    }
+
+    /// The call that actions are for: the one in detail, else the chosen one.
+    pub fn target_call(&self) -> Option<CallKey> {
+        let detail = self.panel.detail.as_ref().map(|detail| detail.call);
+        detail.or_else(|| self.chosen_call())
+    }
+
+    /// Chooses the call that a person most likely wants when the panel gets the keys: the one that runs.
+    pub(super) fn choose_running(&mut self) {
+        let rows = self.rows();
+        let of_turn = |row: &ListRow| !row.place.is_background();
+        let runs = |row: &ListRow| !self.calls.get(row.call).is_over();
+        let running = rows
+            .iter()
+            .rposition(|row| row.place.depth() == 0 && runs(row));
+        let last = rows.iter().rposition(of_turn);
+        self.panel.chosen = running.or(last).unwrap_or(rows.len().saturating_sub(1));
+    }
+
     /// Whether to show the panel, if there is room for it.
     pub fn shows_panel(&self) -> bool {
         let lingers = self.panel.lingers.is_some_and(|until| self.now < until);
         let asked_for = self.panel.pinned || self.focus == Focus::Panel;
-        !self.calls.is_empty() && (asked_for || lingers || self.has_running_calls())
+        let viewed = self.viewed();
+        let of_view = viewed.is_some_and(|nested| !nested.turn.calls.is_empty());
+        !self.calls.is_empty() && (asked_for || lingers || of_view || self.has_running_calls())
     }
 
     /// Whether something worth watching runs: a turn that has called tools, or a command of the person.

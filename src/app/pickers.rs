@@ -10,8 +10,13 @@ use super::page::{Line, Tone, fields, lines};
 use super::session::SessionInfo;
 use super::{AppState, Effect, OpeningSession};
 use crate::keymap::{Action, Context};
-use crate::protocol::{AgentKind, Command, Level, RulesCommand, SessionCommand, ToolInfo};
+use crate::protocol::{
+    AgentKind, Command, Level, RulesCommand, SessionCommand, Skill, ToolInfo, ToolState,
+};
 use crate::theme::Theme;
+
+/// More of what a skill is for is not shown in its row.
+const LONGEST_ABOUT: usize = 200;
 
 /// What the palette offers besides the commands.
 const PALETTE: &[(&str, &[Action])] = &[
@@ -175,6 +180,33 @@ impl AppState {
         self.open_picker(Picker::new(Kind::Agents, items.collect()));
     }
 
+    pub(super) fn list_skills(&mut self, skills: &[Skill]) {
+        if skills.is_empty() {
+            self.flash("no skills (add them as .agent-tui/skills/NAME/SKILL.md)");
+            return;
+        }
+        let items = skills.iter().map(|skill| {
+            let mut preview = lines(&skill.description, Tone::Text);
+            preview.push(Line::blank());
+            let who = if skill.for_model {
+                format!("you with /{}, and the model", skill.name)
+            } else {
+                format!("only you, with /{}", skill.name)
+            };
+            preview.push(Line::text(who).lead(Tone::Muted, "used by  "));
+            let allows = skill.allows.rules.join(", ");
+            if !allows.is_empty() {
+                preview.push(Line::text(allows).lead(Tone::Muted, "allows   "));
+            }
+            let file = &skill.allows.file.name;
+            preview.push(Line::text(file).lead(Tone::Muted, "from     "));
+            let about = crate::text::first_line(&skill.description, LONGEST_ABOUT);
+            let item = Item::new(&*skill.name, Choice::Nothing).about(about);
+            item.hint(file).preview(preview)
+        });
+        self.open_picker(Picker::new(Kind::Skills, items.collect()));
+    }
+
     pub(super) fn offer_themes(&mut self, themes: Vec<Theme>) {
         let now = self.settings.theme.name.clone();
         let items = themes.into_iter().map(|theme| {
@@ -336,13 +368,26 @@ impl AppState {
     }
 }
 
+fn told_state(state: ToolState) -> &'static str {
+    match state {
+        ToolState::Offered => "offered: sent with every request",
+        ToolState::Deferred => "deferred: announced by name until the model loads it",
+        ToolState::Denied => "denied: a permission rule names the whole tool",
+        ToolState::Off => "off: not used in this session",
+    }
+}
+
 fn tool_item(tool: &ToolInfo) -> Item {
-    let source = tool.guest_of.as_deref().unwrap_or("built in");
-    let state = match tool.level {
+    let source = tool.source();
+    let asks = match tool.level {
         Level::Safe => "runs without asking",
         Level::Confirm => "asks first",
         Level::Dangerous => "asks unless read-only",
         Level::Forbidden => "never runs",
+    };
+    let state = match tool.state {
+        ToolState::Offered => asks,
+        ToolState::Deferred | ToolState::Denied | ToolState::Off => tool.state.name(),
     };
     let item = Item::new(&*tool.name, Choice::Nothing).about(format!("{source} · {state}"));
     let Some(definition) = &tool.definition else {
@@ -352,8 +397,9 @@ fn tool_item(tool: &ToolInfo) -> Item {
     let tokens = definition.tokens();
     let mut page = fields([
         ("from", source.to_owned()),
-        ("permission", state.to_owned()),
-        ("size", format!("about {tokens} tokens in each request")),
+        ("state", told_state(tool.state).to_owned()),
+        ("permission", asks.to_owned()),
+        ("size", format!("about {tokens} tokens")),
     ]);
     page.push(Line::blank());
     page.extend(lines(&definition.description, Tone::Text));

@@ -40,6 +40,8 @@ pub enum Target {
     Queued(usize),
     /// A call in the panel, by its index there.
     Call(usize),
+    /// The marks of a call that has started a subagent, by its number in the panel.
+    Fold(usize),
     Panel,
     Composer {
         row: u16,
@@ -52,6 +54,8 @@ pub enum Target {
     Button(Action),
     /// An option of the question, by its index.
     Option(usize),
+    /// The tab of a question, by its number from 0.
+    Tab(usize),
     Elsewhere,
 }
 
@@ -70,12 +74,13 @@ impl AppState {
     /// Scrolls what is under the mouse; a dialog that covers the screen scrolls wherever the mouse is.
     fn wheel(&mut self, target: Target, rows: i64) {
         let is_over_dialog = |dialog: &Dialog| match target {
-            Target::Dialog | Target::Button(_) | Target::Option(_) => true,
+            Target::Dialog | Target::Button(_) | Target::Option(_) | Target::Tab(_) => true,
             Target::Conversation(_)
             | Target::NewBelow
             | Target::Message(_)
             | Target::Queued(_)
             | Target::Call(_)
+            | Target::Fold(_)
             | Target::Panel
             | Target::Composer { .. }
             | Target::ListRow(_)
@@ -99,11 +104,17 @@ impl AppState {
                 Target::Button(action) if front.takes_input_place() && !self.looks_back => {
                     return self.perform(action);
                 }
-                Target::Dialog | Target::Button(_) | Target::Option(_) if self.looks_back => {
+                Target::Dialog | Target::Button(_) | Target::Option(_) | Target::Tab(_)
+                    if self.looks_back =>
+                {
                     self.focus_on(Focus::Composer);
                     return Vec::new();
                 }
                 Target::Option(option) => return self.press_option(option, times),
+                Target::Tab(tab) => {
+                    self.press_tab(tab);
+                    return Vec::new();
+                }
                 Target::ListRow(row) => return self.click_in_picker(row),
                 Target::Conversation(_) | Target::Message(_) | Target::NewBelow
                     if front.takes_input_place() => {}
@@ -130,6 +141,11 @@ impl AppState {
                     self.open_detail();
                 }
             }
+            Target::Fold(index) => {
+                self.focus_on(Focus::Panel);
+                self.panel.chosen = index;
+                return self.perform(Action::Fold);
+            }
             Target::Panel => {
                 self.focus_panel();
             }
@@ -148,6 +164,7 @@ impl AppState {
             | Target::Dialog
             | Target::Button(_)
             | Target::Option(_)
+            | Target::Tab(_)
             | Target::Elsewhere => {}
         }
         Vec::new()

@@ -457,13 +457,13 @@ pub fn choice(call: impl Into<CallRef>, options: &[&str]) -> Question {
     Question {
         call: call.into(),
         asker: None,
-        kind: QuestionKind::Choice(ChoiceRequest {
+        kind: QuestionKind::Choice(vec![ChoiceRequest {
             question: "Which database?".to_owned(),
             options: options.iter().map(option).collect(),
             several: false,
             free_text: false,
             ..ChoiceRequest::default()
-        }),
+        }]),
     }
 }
 
@@ -506,6 +506,7 @@ pub fn opened(past: Vec<Told>) -> SessionOpened {
         context_window: Some(200_000),
         spending: Spending::default(),
         hooks: Vec::new(),
+        extensions: Arc::default(),
         past,
     }
 }

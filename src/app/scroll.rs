@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::dialogs::DialogRest;
 use super::select::{Selection, Spot};
-use super::transcript::{CellId, Transcript};
+use super::transcript::CellId;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Anchor {
@@ -105,14 +105,6 @@ impl Scroll {
                 cell: rest.top.cell,
                 line: rest.top.row,
             };
-        }
-    }
-
-    /// Follows again if the end is visible.
-    pub fn follow_from_end(&mut self, transcript: &Transcript) {
-        let last = transcript.entries().last().map(|entry| entry.id);
-        if self.rest.map(|rest| rest.bottom.cell) == last {
-            self.follow();
         }
     }
 

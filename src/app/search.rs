@@ -163,7 +163,7 @@ impl AppState {
             return;
         };
         search.hits.clear();
-        for entry in self.transcript.entries() {
+        for entry in self.conversation().entries() {
             let text = searchable(entry, &self.calls, &search.query);
             let found = find_all(&text, &search.query);
             search
@@ -200,24 +200,30 @@ impl AppState {
 
     /// Scrolls to the current match, and opens the cell that hides it.
     fn show_hit(&mut self) {
-        let Some(search) = &mut self.search else {
+        let Some(mut search) = self.search.take() else {
             return;
         };
         let hit = search.current();
         let left = |opened: &mut CellId| hit.is_none_or(|(cell, _)| cell != *opened);
         if let Some(before) = search.opened.take_if(left) {
-            self.transcript.change(before, |entry| entry.open = false);
+            self.conversation_mut()
+                .change(before, |entry| entry.open = false);
         }
-        let Some((cell, nth)) = hit else {
-            return;
-        };
-        let entry = self.transcript.get(cell).filter(|entry| !entry.open);
+        if let Some(hit) = hit {
+            self.reveal_hit(hit, &mut search);
+        }
+        self.search = Some(search);
+    }
+
+    fn reveal_hit(&mut self, (cell, nth): (CellId, usize), search: &mut Search) {
+        let entry = self.conversation().get(cell).filter(|entry| !entry.open);
         let folded = entry.is_some_and(|entry| {
             let shown = shown_folded(entry, &self.calls);
             shown.is_some_and(|text| find_all(&text, &search.query).len() <= nth)
         });
         if folded {
-            self.transcript.change(cell, |entry| entry.open = true);
+            self.conversation_mut()
+                .change(cell, |entry| entry.open = true);
             search.opened = Some(cell);
         }
         self.scroll.go(Motion::Match { cell, nth });

@@ -63,7 +63,10 @@ impl SessionInfo {
     /// The tool of this name, as far as it is known.
     pub fn tool(&self, name: &str) -> ToolInfo {
         let mut known = self.tools.iter().chain(&self.gone_tools);
-        let found = known.find(|tool| *tool.name == *name).cloned();
+        let is_it = |tool: &&ToolInfo| {
+            *tool.name == *name || tool.server.is_some_and(|server| server.name() == name)
+        };
+        let found = known.find(is_it).cloned();
         found.unwrap_or_else(|| ToolInfo::unknown(name))
     }
 

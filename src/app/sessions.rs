@@ -33,6 +33,7 @@ impl AppState {
             | Kind::Themes
             | Kind::Tools
             | Kind::Agents
+            | Kind::Skills
             | Kind::Rules
             | Kind::Tasks
             | Kind::Queue => {

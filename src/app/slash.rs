@@ -1,13 +1,14 @@
 //! What each slash command does.
 
 use super::call::CallKey;
-use super::commands::{Slash, filled_in};
+use super::commands::Slash;
 use super::dialogs::Dialog;
 use super::dialogs::help::HelpDialog;
 use super::dialogs::pager::{Content, Pager};
 use super::job::Job;
 use super::page::{Line, Tone, fields};
 use super::panel::ToolPanel;
+use super::subagents::Subagents;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, Focus, Opening, OpeningSession};
 use crate::protocol::todo::{Todo, TodoStatus, progress};
@@ -30,6 +31,9 @@ impl AppState {
             Slash::Tasks => self.list_tasks(),
             Slash::Agents => {
                 return vec![Effect::Send(Command::Session(SessionCommand::ListAgents))];
+            }
+            Slash::Skills => {
+                return vec![Effect::Send(Command::Session(SessionCommand::ListSkills))];
             }
             Slash::Sessions if arguments.is_empty() => {
                 return self.choose_session();
@@ -55,10 +59,9 @@ impl AppState {
                 self.flash_done(if on { "vim mode on" } else { "vim mode off" });
             }
             Slash::Quit => return self.quit_after_asking(),
-            Slash::Custom(prompt) => {
-                let shown = format!("/{name} {arguments}").trim_end().to_owned();
-                let message = Block::text(filled_in(&prompt, arguments)).shown_as(&shown);
-                return self.submit(vec![message], shown);
+            Slash::Custom => {
+                let line = format!("/{name} {arguments}").trim_end().to_owned();
+                return self.submit(vec![Block::text(&line)], line);
             }
         }
         Vec::new()
@@ -85,6 +88,8 @@ impl AppState {
         self.dialogs.clear();
         self.flash = None;
         self.quit_armed = None;
+        self.show_main();
+        self.subagents = Subagents::default();
         self.transcript.clear();
         self.calls.clear();
         self.todos.clear();

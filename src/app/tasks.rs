@@ -5,6 +5,7 @@ use super::dialogs::Dialog;
 use super::dialogs::picker::{Choice, Item, Kind, Mark, Picker};
 use super::page::{Line, Tone};
 use super::panel::{Detail, background_time};
+use super::subagents::{Doing, Nested};
 use super::{AppState, Effect, Focus};
 use crate::protocol::{CallCommand, CallOutcome, Command};
 use crate::text::{overwritten, strip_ansi};
@@ -67,7 +68,10 @@ impl AppState {
             Some(how) if how == SUCCEEDED => (ended(how), Mark::Done),
             Some(how) => (ended(how), Mark::Failed),
         };
-        let lines = last_lines(call);
+        let lines = match self.subagents.of_call(key) {
+            Some(nested) => self.last_doings(nested),
+            None => last_lines(call),
+        };
         let last = lines.iter().rev().find(|line| !line.trim().is_empty());
         let last = last.map(|line| line.trim().to_owned()).unwrap_or_default();
         let preview = lines.into_iter().map(|line| Line::new(Tone::Code, line));
@@ -81,11 +85,35 @@ impl AppState {
         .preview(preview.collect::<Vec<Line>>())
     }
 
+    /// The latest calls of a subagent, and what it says, as lines.
+    fn last_doings(&self, nested: &Nested) -> Vec<String> {
+        let named = |key: CallKey| {
+            let call = self.calls.get(key);
+            format!("{} {}", call.tool.name, call.subject())
+        };
+        let calls = nested.turn.calls.iter();
+        let mut lines: Vec<String> = calls.map(|key| named(*key)).collect();
+        lines.drain(..lines.len().saturating_sub(LAST_LINES));
+        match nested.doing(&self.calls) {
+            Doing::Calling(key) => lines.push(named(key)),
+            Doing::Writing | Doing::Thinking | Doing::Waiting | Doing::Nothing => {
+                let said = nested.last_message().unwrap_or_default().lines().rev();
+                let last = said.take(LAST_LINES).map(str::to_owned);
+                let last: Vec<String> = last.collect();
+                lines.extend(last.into_iter().rev());
+            }
+        }
+        lines
+    }
+
     /// Opens the call's detail view. Esc goes from there to the panel, as always.
     pub(super) fn look_at_task(&mut self, call: CallKey) {
-        let rows = self.panel.rows(&self.calls);
+        let rows = self.rows();
         self.panel.chosen = rows.iter().position(|row| row.call == call).unwrap_or(0);
         self.focus_on(Focus::Panel);
+        if self.view_subagent(call) {
+            return;
+        }
         self.panel.detail = Some(Detail { call, scroll: 0 });
     }
 

@@ -11,5 +11,6 @@ mod recalling;
 mod sending;
 mod sessions;
 mod slash;
+mod subagents;
 mod tasks;
 mod trust;

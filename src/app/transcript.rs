@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::call::CallKey;
-use crate::protocol::{ChangeSize, Seq};
+use crate::protocol::{AgentId, ChangeSize, Seq};
 
 /// A cell's id, which stays the same when others are added or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -115,7 +115,18 @@ pub struct Transcript {
     telling: Option<Seq>,
 }
 
+/// The cells of two conversations never have the same name: each conversation has so many of its own.
+const CELLS_OF_AGENT: u32 = 32;
+
 impl Transcript {
+    /// The conversation of a subagent.
+    pub fn of_agent(agent: AgentId) -> Self {
+        Self {
+            next: u64::from(agent.0) << CELLS_OF_AGENT,
+            ..Self::default()
+        }
+    }
+
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -148,6 +159,11 @@ impl Transcript {
     /// Cells pushed from now on belong to this record, or to none.
     pub fn tell_of(&mut self, record: Option<Seq>) {
         self.telling = record;
+    }
+
+    /// The record that is being told of.
+    pub fn told_of(&self) -> Option<Seq> {
+        self.telling
     }
 
     /// The record being applied is about a cell that already exists. The cell moves behind what was recorded before it.

@@ -106,6 +106,9 @@ pub enum Subcommand {
         /// Print the exact array sent to the model.
         #[arg(long)]
         json: bool,
+        /// With --json: every tool, with source, state and size.
+        #[arg(long, requires = "json")]
+        all: bool,
     },
     /// Test hooks.
     Hooks {

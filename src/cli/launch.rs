@@ -15,6 +15,7 @@ use super::reload;
 use super::{UsageError, prompt, session};
 use crate::agent;
 use crate::agent::system_prompt::{Surroundings, system_prompt};
+use crate::config::add_key_variable;
 use crate::config::dirs::create_private_dir;
 use crate::conversation::limits;
 use crate::executor::{self, Asking, Context, Shared};
@@ -22,25 +23,24 @@ use crate::git::{self, Git};
 use crate::headless;
 use crate::headless::output::Output;
 use crate::hooks::occasion::Source;
-use crate::permissions::Store;
+use crate::permissions::{Store, names};
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
-use crate::protocol::AgentId;
+use crate::protocol::{AgentId, ServerTool, ToolsTold, WebSearch};
+use crate::provider::Provider;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
-use crate::provider::models::context_window;
 use crate::provider::retry;
 use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::Record;
 use crate::session::record::VERSION;
 use crate::settings::Settings;
-use crate::settings::agents::Catalogue;
+use crate::tools::Environment;
 use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::{Orders, Tasks, port};
-use crate::tools::{DescribeCx, Environment};
 
 /// How long idle threads are kept: longer than anyone works without a break.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -116,6 +116,9 @@ pub(super) async fn setup(
     asking: Asking,
     fresh: Source,
 ) -> Result<agent::Setup, UsageError> {
+    if let Some(search) = &project.settings.web_search {
+        search.key_variable().map(add_key_variable);
+    }
     let programs = project.programs(args);
     // Git is slow, so everything else is done meanwhile.
     let git = git::status::ask(&programs, &project.workspace);
@@ -132,13 +135,20 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    let (agents, agent_problems) = project.agents(args);
-    let tools = tools(args, &project, &model, &agents);
+    let (catalogue, mut problems) = project.extensions(args);
+    let (registry, taken) = Project::registry(&catalogue);
+    let (search, search_problem) = search(&project.settings, provider.as_ref());
+    problems.extend(taken.into_iter().chain(search_problem));
+    let mut offer = project.offer(args, &catalogue);
+    offer.about.search.clone_from(&search);
+    let told = session.history.tools();
+    let tools = tools(&project, &model, registry, offer, told);
     let hooks = project.hooks(&session.id, &session.log.path(), &programs);
-    let env = environment(args, &project, results_dir, programs);
+    let mut env = environment(args, &project, results_dir, programs);
+    env.search = search;
     let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
-    shared.agents = Some(agents);
+    shared.catalogue = Some(catalogue);
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
     let git = git.hear().await;
@@ -155,9 +165,9 @@ pub(super) async fn setup(
     let mut notices = project.notices();
     notices.extend(system.notices);
     notices.extend(session.notices);
-    notices.extend(agent_problems);
+    notices.extend(problems);
     Ok(agent::Setup {
-        context_window: settings.context_window.or_else(|| context_window(&model)),
+        context_window: project.window(&model),
         system: system.parts,
         branch: git.branch,
         limits: limits(args, settings, &model, asking),
@@ -183,17 +193,34 @@ pub(super) async fn setup(
     })
 }
 
-fn tools(args: &Args, project: &Project, model: &str, agents: &Catalogue) -> Tools {
-    let about = DescribeCx {
-        workspace: project.workspace.clone(),
-        model: model.to_owned(),
-        agents: agents.kinds(),
-    };
-    let offer = Offer {
-        about,
-        ..project.offer(args)
-    };
-    let tools = Tools::new(Registry::built_in(), offer);
+/// Who searches the web; what the person should know if nobody does, though the settings want it.
+fn search(settings: &Settings, provider: &dyn Provider) -> (Option<WebSearch>, Option<String>) {
+    let search = settings.web_search.clone();
+    if search != Some(WebSearch::Provider) {
+        return (search, None);
+    }
+    if !provider.serves(ServerTool::WebSearch) {
+        let name = provider.name();
+        let notice = format!("web search is off: {name} has none; set a `backend` in `webSearch`");
+        return (None, Some(notice));
+    }
+    if settings.rules.restricts(names::WEB_SEARCH) {
+        let notice = "web search is off: your rules restrict it, and the provider can't ask you";
+        return (None, Some(notice.to_owned()));
+    }
+    (search, None)
+}
+
+fn tools(
+    project: &Project,
+    model: &str,
+    registry: Registry,
+    mut offer: Offer,
+    told: &ToolsTold,
+) -> Tools {
+    model.clone_into(&mut offer.about.model);
+    offer.window = project.window(model);
+    let tools = Tools::resumed(registry, offer, told.clone());
     let preparing = tools.snapshot();
     tokio::task::spawn_blocking(move || preparing.prepare());
     tools
@@ -277,6 +304,7 @@ fn environment(
         home: places.home,
         unasked: project.settings.unasked.unwrap_or_default(),
         ground: OnceLock::new(),
+        search: None,
         git: Git::new(programs.clone()),
         programs,
     }

@@ -99,7 +99,7 @@ fn run(args: &Args) -> Result<u8, UsageError> {
         debug::log_to_file()?;
     }
     match &args.command {
-        Some(Subcommand::Tools { json }) => tools::run(args, *json),
+        Some(Subcommand::Tools { json, all }) => tools::run(args, listing(*json, *all)),
         Some(Subcommand::Hooks { command }) => hooks::run(args, command),
         Some(Subcommand::Doctor { json }) => doctor::run(args, *json),
         Some(Subcommand::Completions { shell }) => {
@@ -111,6 +111,14 @@ fn run(args: &Args) -> Result<u8, UsageError> {
         Some(Subcommand::Permissions { command }) => permissions::run(args, command),
         None if args.print.is_some() => launch::headless(args),
         None => screen::run(args),
+    }
+}
+
+fn listing(json: bool, all: bool) -> tools::Listing {
+    match (json, all) {
+        (false, _) => tools::Listing::Table,
+        (true, false) => tools::Listing::Sent,
+        (true, true) => tools::Listing::All,
     }
 }
 

@@ -37,9 +37,9 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
                     UsageError::new(format!("the input is not valid JSON: {error}"))
                 })?;
             let tool = tool.as_deref().unwrap_or_default();
-            let known = project
-                .registry(args)
-                .find(tool)
+            let offered = project.tools(args).snapshot();
+            let known = offered
+                .find_or_deferred(tool)
                 .map(|tool| (tool.spec().level, tool.facts(&input).read_only));
             let (level, read_only) = known.unwrap_or((crate::protocol::Level::Confirm, false));
             let asked = Asked {

@@ -6,18 +6,23 @@ use std::sync::Arc;
 use super::UsageError;
 use super::args::Args;
 use super::reload;
+use crate::app::commands::Commands;
 use crate::config::Dirs;
 use crate::executor::Places;
 use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store, names};
 use crate::process::Programs;
-use crate::protocol::{Mode, SessionId};
-use crate::settings::agents::Catalogue;
+use crate::protocol::{Mode, ServerTool, SessionId, WebSearch};
+use crate::provider::models::context_window;
+use crate::provider::wires::Wire;
+use crate::settings::extensions::{Catalogue, Sources};
 use crate::settings::files::{Files, Owner};
 use crate::settings::memory::Standing;
 use crate::settings::trust::{Memory, Review, State};
 use crate::settings::{Settings, Trust};
 use crate::tools::DescribeCx;
+use crate::tools::custom;
+use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::read_only;
 
@@ -160,21 +165,10 @@ impl Project {
 
     /// Lets the model read results that were too long for it.
     pub fn allow_reading(&mut self, directory: &Path) -> Result<(), UsageError> {
-        let mut pattern = String::new();
-        for letter in directory.display().to_string().chars() {
-            if "*?[]\\".contains(letter) {
-                pattern.push('\\');
-            }
-            pattern.push(letter);
-        }
-        if directory
-            .components()
-            .any(|part| part == std::path::Component::ParentDir)
-        {
+        let Some(rule) = names::reading_below(directory) else {
             // If the directory can't be created, there are no results to read.
             return Ok(());
-        }
-        let rule = names::rule(names::READ, &format!("/{pattern}/**"));
+        };
         let added = self
             .settings
             .add_rule(RuleList::Allow, &rule, &Source::Program);
@@ -206,22 +200,30 @@ impl Project {
         Some(runner)
     }
 
-    pub fn describe(&self, args: &Args) -> DescribeCx {
-        DescribeCx {
-            workspace: self.workspace.clone(),
-            model: args.model.clone().unwrap_or_default(),
-            agents: self.agents(args).0.kinds(),
-        }
+    /// Who searches the web, as far as that is known before the provider is.
+    fn search(&self, args: &Args) -> Option<WebSearch> {
+        let provider = args.provider.as_ref().or(self.settings.provider.as_ref());
+        let serves = |name: &String| {
+            Wire::named(name).is_some_and(|wire| wire.serves(ServerTool::WebSearch))
+        };
+        let search = self.settings.web_search.clone();
+        search.filter(|search| *search != WebSearch::Provider || provider.is_none_or(serves))
     }
 
-    /// The types of subagents, and the problems with them.
-    pub fn agents(&self, args: &Args) -> (Catalogue, Vec<String>) {
-        Catalogue::read(
-            read_only(),
-            &self.dirs.config,
-            &self.workspace,
-            reload::trusts(args, self),
-        )
+    /// What files add, and what is wrong with them.
+    pub fn extensions(&self, args: &Args) -> (Catalogue, Vec<String>) {
+        let commands = Commands::default();
+        let names = commands
+            .all()
+            .iter()
+            .map(|command| command.name.to_string());
+        Catalogue::read(Sources {
+            read_only: read_only(),
+            built_in_commands: names.collect(),
+            config: &self.dirs.config,
+            workspace: &self.workspace,
+            trusts: reload::trusts(args, self),
+        })
     }
 
     pub fn mode(&self, args: &Args) -> Mode {
@@ -232,16 +234,42 @@ impl Project {
     }
 
     /// The tools that this run offers.
-    pub fn registry(&self, args: &Args) -> Registry {
-        Registry::built_in().offered(&self.offer(args))
+    pub fn tools(&self, args: &Args) -> Tools {
+        let (catalogue, _) = self.extensions(args);
+        let (registry, _) = Self::registry(&catalogue);
+        Tools::new(registry, self.offer(args, &catalogue))
     }
 
-    pub fn offer(&self, args: &Args) -> Offer {
+    /// All tools, and what is wrong with those of files.
+    pub fn registry(catalogue: &Catalogue) -> (Registry, Vec<String>) {
+        let mut registry = Registry::built_in();
+        let problems = custom::replace(&mut registry, &catalogue.now().tools);
+        (registry, problems)
+    }
+
+    /// What decides which tools are offered.
+    pub fn offer(&self, args: &Args, catalogue: &Catalogue) -> Offer {
+        let model = args.model.as_ref().or(self.settings.model.as_ref());
+        let model = model.cloned().unwrap_or_default();
         Offer {
             simple: args.simple,
             rules: self.settings.rules.clone(),
-            about: self.describe(args),
+            window: self.window(&model),
+            about: DescribeCx {
+                workspace: self.workspace.clone(),
+                model,
+                extensions: catalogue.now(),
+                deferral: self.settings.tool_search.unwrap_or_default(),
+                search: self.search(args),
+            },
         }
+    }
+
+    /// The context window of a model, in tokens, where it is known.
+    pub fn window(&self, model: &str) -> Option<u64> {
+        self.settings
+            .context_window
+            .or_else(|| context_window(model))
     }
 
     /// The programs of the machine; none of them is inside the workspace.

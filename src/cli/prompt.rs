@@ -49,7 +49,7 @@ fn say_when_waiting() -> mpsc::Sender<()> {
     // Without a thread there is just no message.
     let _ = Builder::new().spawn(move || {
         if over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            say("note: waiting for the end of standard input …; without any, add `< /dev/null`");
+            say("note: waiting for input on stdin; if there is none, add `< /dev/null`");
         }
     });
     reading

@@ -5,7 +5,7 @@ use super::args::Args;
 use super::project::Project;
 use crate::executor::{Live, Reloaded};
 use crate::permissions::{Rule, Rules, Source, Store};
-use crate::settings::agents::Trusts;
+use crate::settings::extensions::Trusts;
 use crate::settings::files::{Content, Files, Layer};
 use crate::settings::trust::{Memory, Review};
 use crate::settings::{Settings, SettingsError, Trust};

@@ -1,37 +1,72 @@
-//! `agent-tui tools`: what the model would be offered.
+//! `agent-tui tools`: what the model would be offered, and what becomes of the other tools.
+
+use serde_json::{Value, json};
 
 use super::args::Args;
 use super::project::{Audience, Project};
 use super::{UsageError, print_line};
-use crate::tools::registry::Registry;
+use crate::protocol::{ToolDefinition, ToolInfo};
 
-pub fn run(args: &Args, json: bool) -> Result<u8, UsageError> {
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// A table for people.
+    Table,
+    /// The exact array that is sent to the model.
+    Sent,
+    /// Every tool with its source, state and size, as JSON.
+    All,
+}
+
+pub fn run(args: &Args, listing: Listing) -> Result<u8, UsageError> {
     let project = Project::find(args, Audience::Person)?;
-    let about = project.describe(args);
-    let offered = project.registry(args);
-    if json {
-        let text = serde_json::to_string_pretty(&offered.definitions(&about))
-            .map_err(|error| UsageError::new(format!("can't write the tools as JSON: {error}")))?;
-        print_line(&text);
-        return Ok(0);
+    let offered = project.tools(args).snapshot();
+    match listing {
+        Listing::Table => print_table(&offered.infos()),
+        Listing::Sent => print_json(&json!(**offered.definitions()))?,
+        Listing::All => {
+            let tools: Value = offered.infos().iter().map(in_full).collect();
+            print_json(&tools)?;
+        }
     }
-    let all = Registry::built_in();
-    let width = all.names().map(str::len).max().unwrap_or(0);
-    for tool in all.definitions(&about) {
-        let name = &tool.name;
-        let state = if offered.find(name).is_some() {
-            "offered"
-        } else if project.settings.rules.denies_whole(name) {
-            "denied"
-        } else {
-            "off"
-        };
-        let tokens = tool.tokens();
-        let summary = tool.description.lines().next().unwrap_or_default();
-        let line = format!("{name:<width$}  built in  {state:<7}  {tokens:>5} tokens  {summary}");
+    Ok(0)
+}
+
+fn print_json(value: &Value) -> Result<(), UsageError> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| UsageError::new(format!("can't write the tools as JSON: {error}")))?;
+    print_line(&text);
+    Ok(())
+}
+
+fn print_table(tools: &[ToolInfo]) {
+    let widest = |length: fn(&ToolInfo) -> usize| tools.iter().map(length).max().unwrap_or(0);
+    let names = widest(|tool| tool.name.len());
+    let sources = widest(|tool| tool.source().len());
+    for tool in tools {
+        let (source, state) = (tool.source(), tool.state.name());
+        let definition = tool.definition.as_deref();
+        let tokens = definition.map_or(0, ToolDefinition::tokens);
+        let summary = definition.and_then(|definition| definition.description.lines().next());
+        let line = format!(
+            "{:<names$}  {source:<sources$}  {state:<8}  {tokens:>5} tokens  {}",
+            tool.name,
+            summary.unwrap_or_default()
+        );
         if !print_line(&line) {
             break;
         }
     }
-    Ok(0)
+}
+
+fn in_full(tool: &ToolInfo) -> Value {
+    let definition = tool.definition.as_deref();
+    json!({
+        "name": &*tool.name,
+        "source": tool.source(),
+        "state": tool.state,
+        "tokens": definition.map_or(0, ToolDefinition::tokens),
+        "description": definition.map(|definition| &definition.description),
+        "input_schema": definition.map(|definition| &definition.input_schema),
+    })
 }

@@ -83,6 +83,16 @@ impl FrontMatter {
             Value::Text(text) => items(text),
         })
     }
+
+    /// The permission rules of a field: between commas or blanks, neither of which counts inside of parentheses.
+    pub fn rules(&self, key: &str) -> Vec<String> {
+        let items = self.list(key).unwrap_or_default();
+        let rules = items.iter().flat_map(|item| {
+            let words = split_outside_parentheses(item, char::is_whitespace);
+            words.into_iter().map(|word| unquoted(word.trim()))
+        });
+        rules.filter(|rule| !rule.is_empty()).collect()
+    }
 }
 
 fn fields(lines: &[(usize, &str)]) -> Result<Vec<Field>, Mistake> {
@@ -154,8 +164,27 @@ fn value(rest: &str, more: &[&str]) -> Value {
 }
 
 fn items(text: &str) -> Vec<String> {
-    let items = text.split(',').map(|item| unquoted(item.trim()));
+    let items = split_outside_parentheses(text, |letter| letter == ',').into_iter();
+    let items = items.map(|item| unquoted(item.trim()));
     items.filter(|item| !item.is_empty()).collect()
+}
+
+fn split_outside_parentheses(text: &str, is_gap: impl Fn(char) -> bool) -> Vec<&str> {
+    let (mut depth, mut from) = (0_usize, 0);
+    let mut parts = Vec::new();
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            gap if depth == 0 && is_gap(gap) => {
+                parts.push(&text[from..at]);
+                from = at + gap.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[from..]);
+    parts
 }
 
 fn unquoted(text: &str) -> String {
@@ -210,6 +239,28 @@ mod tests {
             assert_eq!(found.text("model").as_deref(), Some("m"), "{written}");
         }
         assert_eq!(read("---\ntools:\n---\n").list("tools"), Some(Vec::new()));
+    }
+
+    #[test]
+    fn rules_are_between_commas_or_blanks_and_keep_what_is_in_parentheses() {
+        for written in [
+            "Read, Bash(git add:*), Bash(echo a, b)",
+            "Read Bash(git add:*) Bash(echo a, b)",
+            "[Read, \"Bash(git add:*)\", Bash(echo a, b)]",
+            "\n  - Read\n  - Bash(git add:*)\n  - Bash(echo a, b)",
+        ] {
+            let found = read(&format!("---\nallowed-tools: {written}\n---\n"));
+            let rules = found.rules("allowed-tools");
+            assert_eq!(
+                rules,
+                ["Read", "Bash(git add:*)", "Bash(echo a, b)"],
+                "{written}"
+            );
+        }
+        assert_eq!(
+            read("---\na: b\n---\n").rules("allowed-tools"),
+            [] as [&str; 0]
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Keys of providers: what must never be written down, and never reaches a command.
 
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 /// The variables that hold keys of providers.
 pub const KEY_VARIABLES: [&str; 3] = [
@@ -13,19 +13,46 @@ pub const KEY_VARIABLES: [&str; 3] = [
 const SHORTEST_KEY: usize = 8;
 const INSTEAD: &[u8] = b"[redacted]";
 
+/// Variables with keys that the settings name, and the keys in them.
+static NAMED: RwLock<Vec<(String, Option<String>)>> = RwLock::new(Vec::new());
+
+/// This variable holds a key, too: the settings say so.
+pub fn add_key_variable(name: &str) {
+    let mut named = NAMED.write().unwrap_or_else(PoisonError::into_inner);
+    if named.iter().all(|(known, _)| known != name) {
+        named.push((name.to_owned(), key_in(name)));
+    }
+}
+
+/// All variables that hold keys.
+pub fn key_variables() -> Vec<String> {
+    let named = NAMED.read().unwrap_or_else(PoisonError::into_inner);
+    let named = named.iter().map(|(name, _)| name.clone());
+    KEY_VARIABLES
+        .map(str::to_owned)
+        .into_iter()
+        .chain(named)
+        .collect()
+}
+
 /// The keys of this run.
 pub fn keys() -> Vec<String> {
     static KEYS: OnceLock<Vec<String>> = OnceLock::new();
     let read = || {
-        let values = KEY_VARIABLES
+        KEY_VARIABLES
             .iter()
-            .filter_map(|name| std::env::var(name).ok());
-        values
-            .map(|value| value.trim().to_owned())
-            .filter(|value| value.len() >= SHORTEST_KEY)
+            .filter_map(|name| key_in(name))
             .collect()
     };
-    KEYS.get_or_init(read).clone()
+    let mut keys = KEYS.get_or_init(read).clone();
+    let named = NAMED.read().unwrap_or_else(PoisonError::into_inner);
+    keys.extend(named.iter().filter_map(|(_, key)| key.clone()));
+    keys
+}
+
+fn key_in(variable: &str) -> Option<String> {
+    let value = std::env::var(variable).ok()?;
+    Some(value.trim().to_owned()).filter(|value| value.len() >= SHORTEST_KEY)
 }
 
 /// Takes the keys out of some bytes.

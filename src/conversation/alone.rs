@@ -1,4 +1,4 @@
-//! Runs a conversation to the end of one exchange, in a task of its own: with nobody who talks to it but by [`Word`]s.
+//! Runs one exchange of a conversation to its end, in a separate task that is controlled by [`Instruction`]s.
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -6,27 +6,27 @@ use tokio_util::sync::CancellationToken;
 use super::Conversation;
 use crate::protocol::{Block, CallCommand, CallRef, Spending, TurnSummary};
 
-/// What is said to a conversation while it runs.
+/// What a running conversation can be told.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Word {
-    /// What the person wants of one of its calls.
+pub enum Instruction {
+    /// A command of the person about one of its calls.
     Call(CallRef, CallCommand),
-    /// Stop also the calls that an interrupt lets finish.
+    /// Also stop the calls that an interrupt lets finish.
     Interrupt,
-    /// Skip the wait before the next try of a failed request.
+    /// Skip the wait before the next attempt of a failed request.
     RetryNow,
-    /// Others have used so much of what all may use together.
-    SpentBeside(Spending),
+    /// Other conversations have used this much of the shared limits.
+    OthersSpent(Spending),
 }
 
 impl Conversation {
-    /// Cancelling `stop` interrupts it, as the person would; cancelling the token that the conversation was given ends what it
-    /// has running, whatever that is. What it uses is told to `spends` as it goes.
+    /// Cancelling `stop` interrupts it, as the person would. Cancelling the token of the conversation ends everything
+    /// that it has running. `spends` is called with what it uses, as it uses it.
     pub async fn run(
         &mut self,
         prompt: Vec<Block>,
         stop: &CancellationToken,
-        words: &mut mpsc::UnboundedReceiver<Word>,
+        instructions: &mut mpsc::UnboundedReceiver<Instruction>,
         mut spends: impl FnMut(Spending),
     ) -> TurnSummary {
         self.begin(prompt);
@@ -39,7 +39,7 @@ impl Conversation {
             }
             let ending = tokio::select! {
                 ending = self.next() => ending,
-                Some(word) = words.recv() => {
+                Some(word) = instructions.recv() => {
                     self.hear_word(word);
                     None
                 }
@@ -51,7 +51,7 @@ impl Conversation {
                 () = token.cancelled(), if !ends => {
                     ends = true;
                     self.interrupt();
-                    // The second one is for calls that the first one lets finish.
+                    // The second interrupt is for calls that the first one lets finish.
                     self.interrupt();
                     None
                 }
@@ -62,12 +62,12 @@ impl Conversation {
         }
     }
 
-    fn hear_word(&mut self, word: Word) {
+    fn hear_word(&mut self, word: Instruction) {
         match word {
-            Word::Call(call, command) => self.handle_command(call, command),
-            Word::Interrupt => self.interrupt(),
-            Word::RetryNow => self.retry_now(),
-            Word::SpentBeside(spending) => self.limit_beside(spending),
+            Instruction::Call(call, command) => self.handle_command(call, command),
+            Instruction::Interrupt => self.interrupt(),
+            Instruction::RetryNow => self.retry_now(),
+            Instruction::OthersSpent(spending) => self.count_in_limits(spending),
         }
     }
 }

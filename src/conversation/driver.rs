@@ -1,7 +1,10 @@
 //! Runs a conversation: waits for the stream, the running calls and the hooks, and does what [`Turn`] says.
 //!
-//! [`Conversation::next`] waits until one thing has happened, and can be dropped at any moment. So whoever runs a
-//! conversation waits beside it for whatever else concerns it, and one task sees everything in one order.
+//! [`Conversation::next`] waits until one thing has happened, and can be dropped at any time. So the caller can wait
+//! for other events at the same time, and one task sees everything in one order.
+
+mod opening;
+mod sending;
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -11,11 +14,10 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
 
 use super::hook_caller::{HookCaller, Starting, may_stop};
 use super::journal::Journal;
-use super::limits::{Hooked, Limits};
+use super::limits::Limits;
 use super::spending::Account;
 use super::trace;
 use super::turn::{Fact, Look, Next, Turn};
@@ -24,7 +26,7 @@ use crate::executor::{Context, Executor, Policy, pipeline::Report};
 use crate::hooks::occasion::Notification;
 use crate::hooks::{self, Event, Occasion};
 use crate::protocol::{
-    AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Origin, Role,
+    AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Price, Role,
     Spending, Told, ToolCall, TurnSummary, Usage,
 };
 use crate::provider::{Batch, Provider, Request, StreamEvent, retry};
@@ -43,11 +45,11 @@ pub struct Parts {
     pub limits: Limits,
     pub retry: retry::Policy,
     pub max_output_tokens: u32,
-    /// The session's name, for providers that keep a cache by it.
+    /// The session's name, for providers that use it as a cache key.
     pub session: String,
     pub journal: Journal,
     pub events: mpsc::Sender<Told>,
-    /// Ends all that it has running.
+    /// Ends everything that it has running.
     pub token: CancellationToken,
 }
 
@@ -59,12 +61,12 @@ pub struct Conversation {
     context: Arc<Context>,
     policy: Policy,
     limits: Limits,
-    /// What it has used so far, with those that its calls have started.
+    /// What it has used so far, including its subagents.
     account: Account,
-    /// What it has used itself, and nobody has taken note of yet.
-    unnoted: Option<Account>,
-    /// What those that its calls have started have used in this exchange.
-    used_beside: Usage,
+    /// What it has used itself since this was last reported.
+    unreported: Option<Account>,
+    /// What its subagents have used in this exchange.
+    used_by_subagents: Usage,
     retry: retry::Policy,
     hooks: HookCaller,
     pub(super) token: CancellationToken,
@@ -75,18 +77,20 @@ pub struct Conversation {
     queue: VecDeque<Vec<Block>>,
     /// Notes that go to the model with the next message.
     notes: Vec<Block>,
-    /// The same, with the next request, whether a message goes with it or not.
+    /// Notes that go to the model with the next request, whether there is a message or not.
     news: Vec<Block>,
-    /// Calls that were permitted, and whole: they run once more unasked.
+    /// Calls that were allowed as a whole: they may run again without asking.
     permitted: HashSet<CallRef>,
-    /// What hooks have to say to the begin of the session, until the model was told.
+    /// What the hooks of the session's start have to say, until the model has been told.
     starting: Option<Starting>,
-    /// The person knows that `maxCost` bounds nothing, where it does not.
-    told_unbounded: bool,
+    /// Whether the person was told that `maxCost` has no effect.
+    warned_of_no_price: bool,
     exchange: Option<Exchange>,
+    /// The model and its price that count again when the turn ends.
+    usual_model: Option<(String, Option<Price>)>,
 }
 
-/// One exchange under way.
+/// One running exchange.
 struct Exchange {
     turn: Turn,
     token: CancellationToken,
@@ -102,6 +106,7 @@ impl Conversation {
             system: parts.system,
             messages: Arc::new(Vec::new()),
             tools: Arc::default(),
+            lasting_tools: 0,
             max_tokens: parts.max_output_tokens,
             session: parts.session,
         };
@@ -117,8 +122,8 @@ impl Conversation {
             policy: parts.policy,
             account: Account::after(parts.limits.price, parts.journal.history().spending()),
             limits: parts.limits,
-            unnoted: None,
-            used_beside: Usage::default(),
+            unreported: None,
+            used_by_subagents: Usage::default(),
             retry: parts.retry,
             token: parts.token,
             events: parts.events,
@@ -128,8 +133,9 @@ impl Conversation {
             news: Vec::new(),
             permitted: HashSet::new(),
             starting: None,
-            told_unbounded: false,
+            warned_of_no_price: false,
             exchange: None,
+            usual_model: None,
         }
     }
 
@@ -145,87 +151,58 @@ impl Conversation {
         &self.request.model
     }
 
-    /// The first message waits for the hooks of the session's begin.
+    /// Makes the first message wait for the hooks of the session's start.
     pub fn wait_for(&mut self, starting: Starting) {
         self.starting = Some(starting);
     }
 
-    /// Tells the model something with the next message.
+    /// Adds a note for the model to the next message.
     pub fn add_note(&mut self, note: Block) {
         self.notes.push(note);
     }
 
-    /// Tells the model something with the next request.
+    /// Adds a note for the model to the next request.
     pub fn add_news(&mut self, news: Block) {
         self.news.push(news);
     }
 
-    /// What it has used since this was asked last.
+    /// What it has used since the last call of this function.
     pub fn take_spent(&mut self) -> Option<Spending> {
-        self.unnoted.take().map(|account| account.spending())
+        self.unreported.take().map(|account| account.spending())
     }
 
-    /// A conversation that a call of it has started has used so much.
-    pub fn count_beside(&mut self, spending: &Spending) {
-        self.account.count_beside(spending);
-        self.used_beside.add(spending.used);
-        self.limit_beside(*spending);
+    /// Counts what a subagent of it has used.
+    pub fn count_other(&mut self, spending: &Spending) {
+        self.account.count_other(spending);
+        self.used_by_subagents.add(spending.used);
+        self.count_in_limits(*spending);
         let spending = self.account.spending();
         self.journal.append(Record::Spent { spending });
     }
 
-    /// Others have used so much of what all may use together.
-    pub fn limit_beside(&mut self, spending: Spending) {
-        self.turn(Fact::SpentBeside(spending));
+    /// Counts what other conversations have used of the shared limits.
+    pub fn count_in_limits(&mut self, spending: Spending) {
+        self.turn(Fact::OthersSpent(spending));
     }
 
-    /// A message that goes out with the next request, or with the next exchange.
+    /// Queues a message for the next request, or for the next exchange.
     pub fn submit(&mut self, prompt: Vec<Block>) {
         self.queue.push_back(prompt);
     }
 
-    /// The messages that wait.
+    /// The queued messages.
     pub fn queue(&mut self) -> &mut VecDeque<Vec<Block>> {
         &mut self.queue
     }
 
-    /// A call that it has made, and whether that was permitted whole.
+    /// A call that it has made, and whether that call was allowed as a whole.
     pub fn past_call(&self, call: CallRef) -> Option<(ToolCall, bool)> {
         let made = self.journal.history().call(call)?;
         Some((made.clone(), self.permitted.contains(&call)))
     }
 
-    /// Begins an exchange; [`next`](Self::next) brings it to its end.
-    pub fn begin(&mut self, prompt: Vec<Block>) {
-        self.journal.begin_turn();
-        self.used_beside = Usage::default();
-        let origin = Origin {
-            provider: self.provider.name().to_owned(),
-            model: self.request.model.clone(),
-        };
-        let limits = Limits {
-            hooked: Hooked {
-                prompts: self.starting.is_some() || self.asks_about_prompts(),
-                end: self.hooks.has(self.stop_event()),
-            },
-            ..self.limits
-        };
-        let (offered, token) = (self.context.tools.snapshot(), self.token.child_token());
-        let seed = fastrand::u64(..);
-        let mut turn = Turn::new(origin, limits, self.retry, self.numbers, seed);
-        let nexts = turn.handle(Fact::Prompted(prompt));
-        self.exchange = Some(Exchange {
-            turn,
-            executor: Executor::new(self.context.clone(), self.policy, &token, offered),
-            token,
-            waiting: Waiting::Nothing,
-            ending: None,
-        });
-        self.follow(nexts);
-    }
-
-    /// Waits until something has happened in the exchange, and does what follows from it. Returns how the exchange ended, once
-    /// it has: then [`finish`](Self::finish) is to be called. Cancel-safe; pends forever while there is none.
+    /// Waits until something has happened in the exchange, and acts on it. Returns how the exchange ended, once it
+    /// has; the caller then calls [`finish`](Self::finish). Cancel-safe; waits forever if there is no exchange.
     pub async fn next(&mut self) -> Option<Ending> {
         let Some(exchange) = &mut self.exchange else {
             return std::future::pending().await;
@@ -243,7 +220,7 @@ impl Conversation {
         None
     }
 
-    /// Closes the exchange: its end is in the log, and on the disk.
+    /// Closes the exchange: writes its end to the log, and syncs the log to the disk.
     pub async fn finish(&mut self, ending: Ending) -> TurnSummary {
         let took = self.journal.elapsed();
         let mut summary = match self.exchange.take() {
@@ -254,7 +231,8 @@ impl Conversation {
             }
             None => TurnSummary::of(ending, took),
         };
-        summary.usage.add(self.used_beside);
+        summary.usage.add(self.used_by_subagents);
+        self.close();
         let denials = self.journal.history().denials().to_vec();
         self.journal.append(telling::ended(&summary));
         self.journal.sync().await;
@@ -263,15 +241,15 @@ impl Conversation {
         TurnSummary { denials, ..summary }
     }
 
-    /// Tells all that there is to tell.
+    /// Sends all events that are due.
     pub async fn tell(&mut self) {
         while let Some(event) = self.journal.next_event() {
-            // A reader that is gone cannot be told; the log has it all.
+            // The receiver may be gone; the log has everything.
             let _ = self.events.send(event).await;
         }
     }
 
-    /// Stops the exchange: the stream at once, each call as its tool demands.
+    /// Stops the exchange: the stream at once, each call as its tool requires.
     pub fn interrupt(&mut self) {
         if let Some(exchange) = &mut self.exchange {
             tracing::info!(agent = self.agent.0, "turn interrupted");
@@ -280,16 +258,16 @@ impl Conversation {
         }
     }
 
-    pub fn go_on(&mut self) {
-        self.journal.gone_on();
-        self.turn(Fact::GoneOn);
+    pub fn continue_turn(&mut self) {
+        self.journal.continued();
+        self.turn(Fact::Continued);
     }
 
     pub fn retry_now(&mut self) {
         self.turn(Fact::TimeToTry);
     }
 
-    /// What the person wants of one call. A call that has its result already is not run again here.
+    /// Handles a command about one call. A call that has its result is not run again here.
     pub fn handle_command(&mut self, call: CallRef, command: CallCommand) {
         let (Some(exchange), journal) = (&mut self.exchange, &mut self.journal) else {
             return;
@@ -318,12 +296,12 @@ impl Conversation {
         }
     }
 
-    /// Does what is to be done, until there is something to wait for.
+    /// Carries out the requests until there is something to wait for.
     fn follow(&mut self, nexts: Vec<Next>) {
         let mut nexts = VecDeque::from(nexts);
         loop {
             while let Some(next) = nexts.pop_front() {
-                // What a fact leads to comes before what was still to be done.
+                // What a fact leads to comes before the remaining requests.
                 for then in self.carry_out(next).into_iter().rev() {
                     nexts.push_front(then);
                 }
@@ -338,7 +316,7 @@ impl Conversation {
         }
     }
 
-    /// Does one thing; what follows from it at once is to be done next.
+    /// Carries out one request. Returns the requests that follow from it at once.
     fn carry_out(&mut self, next: Next) -> Vec<Next> {
         let (Some(exchange), journal) = (&mut self.exchange, &mut self.journal) else {
             return Vec::new();
@@ -352,8 +330,8 @@ impl Conversation {
             Next::ShowInput { call, fragment } => {
                 journal.tell_call(call, CallEvent::Input(fragment));
             }
-            Next::Keep(block) => {
-                journal.append(Record::Block { block });
+            Next::Keep { block, call } => {
+                journal.append(Record::Block { block, call });
             }
             Next::Execute(call) => exchange.executor.add(call, journal),
             Next::Drain => {
@@ -400,7 +378,7 @@ impl Conversation {
                 journal.append(Record::Refused);
             }
             Next::Collect => {
-                let waiting = self.queue.pop_front();
+                let waiting = opening::take_message(&mut self.queue, &self.context);
                 return exchange.turn.handle(Fact::Collected(waiting));
             }
             Next::Wait {
@@ -419,12 +397,12 @@ impl Conversation {
     fn count(&mut self, usage: Usage) {
         self.account.count(usage);
         let fresh = || Account::new(self.limits.price);
-        self.unnoted.get_or_insert_with(fresh).count(usage);
+        self.unreported.get_or_insert_with(fresh).count(usage);
         let spending = self.account.spending();
         self.journal.append(Record::Spent { spending });
     }
 
-    /// Waits before the next try of a request.
+    /// Waits before the next attempt of a request.
     fn wait(&mut self, problem: String, wait: Duration, attempt: u32) {
         if let Some(exchange) = &mut self.exchange {
             exchange.waiting = Waiting::NextTry(Instant::now() + wait);
@@ -437,69 +415,15 @@ impl Conversation {
         });
     }
 
-    /// A message goes into the history, behind what the model is to know besides.
+    /// Adds a message to the history, after the notes for the model.
     fn write(&mut self, prompt: Vec<Block>) {
-        // Whatever the hooks of the session's begin had to say is in this message.
+        // This message contains what the hooks of the session's start said.
         self.starting = None;
         let mut content = std::mem::take(&mut self.notes);
         content.append(&mut self.news);
         content.extend(prompt);
         let message = Message::from_user(content);
         self.journal.append(Record::User { message });
-    }
-
-    /// A bound that does not hold is told once.
-    fn tell_unbounded(&mut self) {
-        let is_unbounded = self.limits.max_cost.is_some() && self.limits.price.is_none();
-        if self.kind.is_none() && is_unbounded && !std::mem::replace(&mut self.told_unbounded, true)
-        {
-            let model = &self.request.model;
-            let text = format!(
-                "`maxCost` has no effect: no price known for {model}; set it under `prices`"
-            );
-            self.journal.notice(text);
-        }
-    }
-
-    /// Sends the history, once it is fit to be sent.
-    fn send(&mut self, attempt: u32) {
-        self.tell_unbounded();
-        for problem in self.context.refresh_agents() {
-            self.journal.notice(problem);
-        }
-        if !self.news.is_empty() {
-            let message = Message::from_user(std::mem::take(&mut self.news));
-            self.journal.append(Record::Told { message });
-        }
-        if let Some(what) = self.journal.history().repairs() {
-            if !what.is_empty() {
-                let notice = format!(
-                    "repaired the conversation before sending: {}",
-                    what.join("; ")
-                );
-                self.journal.notice(notice);
-            }
-            self.journal.append(Record::Repaired { what });
-        }
-        self.journal.append(Record::Request {
-            provider: self.provider.name().to_owned(),
-            model: self.request.model.clone(),
-            attempt,
-        });
-        let provider = self.provider.clone();
-        let offered = self.context.tools.snapshot();
-        let request = Request {
-            messages: self.journal.history().messages().clone(),
-            tools: offered.definitions().clone(),
-            ..self.request.clone()
-        };
-        if let Some(exchange) = &mut self.exchange {
-            let context = self.context.clone();
-            exchange.executor = Executor::new(context, self.policy, &exchange.token, offered);
-            let opening = async move { provider.open(&request).await };
-            let opening = opening.instrument(trace::request(self.agent, attempt));
-            exchange.waiting = Waiting::Open(Box::pin(opening));
-        }
     }
 
     fn look_at(&mut self, prompt: &[Block]) {
@@ -525,7 +449,7 @@ impl Conversation {
         }
     }
 
-    /// What follows from something that has come.
+    /// Turns what arrived into facts, and returns what follows.
     fn hear(&mut self, arrived: Arrived) -> Vec<Next> {
         let Some(exchange) = &mut self.exchange else {
             return Vec::new();
@@ -577,7 +501,7 @@ impl Conversation {
         exchange.executor.handle(report, &mut self.journal);
     }
 
-    /// Only what the person writes is shown to hooks before it goes out.
+    /// Hooks only see messages that the person wrote.
     fn asks_about_prompts(&self) -> bool {
         self.kind.is_none() && self.hooks.has(Event::UserPromptSubmit)
     }

@@ -1,6 +1,6 @@
-//! Asks the hooks of a session about what is no tool call: prompts, the end of a turn, waiting.
+//! Runs the hooks of a session for events other than tool calls: prompts, the end of a turn, waiting.
 //!
-//! Without hooks nothing here waits, and no timer runs.
+//! Without hooks, nothing here waits and no timer runs.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::hooks::occasion::Notification;
 use crate::hooks::{Answer, Event, Occasion};
 use crate::protocol::Block;
 
-/// What the hooks of the session's begin have for the model.
+/// What the hooks of the session's start have to say to the model.
 pub type Starting = Shared<BoxFuture<'static, Vec<String>>>;
 
-/// Asks hooks on behalf of a conversation.
+/// Runs hooks for a conversation.
 #[derive(Clone)]
 pub struct HookCaller {
     context: Arc<Context>,
@@ -36,7 +36,7 @@ impl HookCaller {
         hooks.is_some_and(|hooks| hooks.has(event))
     }
 
-    /// Runs the hooks of an event; `None` if there are none for it.
+    /// Runs the hooks of an event; `None` if the event has none.
     pub fn fire(
         &self,
         occasion: Occasion,
@@ -56,7 +56,7 @@ impl HookCaller {
         Some(asking.boxed())
     }
 
-    /// Lets hooks look at a message, once those of the session's begin have said what they have to say.
+    /// Runs the hooks for a message, once those of the session's start are done.
     pub fn look_at(
         &self,
         prompt: &[Block],
@@ -79,7 +79,8 @@ impl HookCaller {
         asking.boxed()
     }
 
-    /// Tells hooks that the program waits for the person. It does not wait for the hooks; their messages are reported.
+    /// Runs the hooks that learn that the program waits for the person. Does not wait for them; their messages are
+    /// reported.
     pub fn notify(
         &self,
         kind: Notification,
@@ -93,7 +94,7 @@ impl HookCaller {
         };
         tokio::spawn(async move {
             for notice in asking.await.notices {
-                // Who is gone needs no notice.
+                // The receiver may be gone.
                 let _ = reporter.send(Report::Notice(notice)).await;
             }
         });
@@ -101,7 +102,7 @@ impl HookCaller {
 }
 
 impl Look {
-    /// What an answer of hooks means for the message that they looked at.
+    /// What the answer of hooks means for their message.
     pub fn of(answer: Answer) -> Self {
         let problem = match (&answer.halt, answer.blocked()) {
             (Some(halt), _) => {
@@ -120,7 +121,7 @@ impl Look {
     }
 }
 
-/// What hooks say to the end of the turn.
+/// What hooks answer about the end of the turn.
 pub(super) fn may_stop(journal: &mut Journal, answer: Answer) -> Fact {
     let answer = journal.note(answer);
     if let Some(halt) = answer.halt {
@@ -135,5 +136,5 @@ pub(super) fn may_stop(journal: &mut Journal, answer: Answer) -> Fact {
         word.by, word.reason
     );
     journal.notice(notice);
-    Fact::MustGoOn(word.reason.clone())
+    Fact::MustContinue(word.reason.clone())
 }

@@ -1,7 +1,7 @@
-//! What a conversation writes down and tells: a record first, an event second.
+//! Writes the records of a conversation and sends its events: the record first, the event second.
 //!
-//! One journal for each conversation; they share the log. What passes by and is not worth a record, such as the progress of
-//! a call, is told only.
+//! Each conversation has its own journal; they share the log. Short-lived information, such as the progress of a
+//! call, is sent as an event without a record.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -25,10 +25,10 @@ use crate::session::{History, Record, Writer, telling};
 use crate::text::compare;
 use crate::tools::files::ContentHash;
 
-/// Pieces of an answer that come faster than this are told, and written, together: no screen shows them one by one.
+/// Pieces of an answer that arrive faster than this are written and sent together: no screen shows them one by one.
 const BETWEEN_DELTAS: Duration = Duration::from_millis(8);
 
-/// The records of one conversation, and the events that wait to be told.
+/// The records of one conversation, and the events that wait to be sent.
 pub struct Journal {
     writer: Writer,
     agent: AgentId,
@@ -36,9 +36,9 @@ pub struct Journal {
     /// When the turn began.
     since: Instant,
     waiting: VecDeque<Told>,
-    /// Deltas of one kind that came together are one record and one event.
+    /// Deltas of one kind are combined into one record and one event.
     deltas: Option<Record>,
-    /// When the last ones were told.
+    /// When the last ones were sent.
     told_deltas: Option<Instant>,
 }
 
@@ -64,7 +64,7 @@ impl Journal {
         });
     }
 
-    /// What the log has in it, with all that was appended.
+    /// The fold over all records, including the appended ones.
     pub fn history(&self) -> &History {
         &self.history
     }
@@ -73,7 +73,7 @@ impl Journal {
         self.since.elapsed()
     }
 
-    /// The one way into the log: the record is written, becomes part of the history, and is told. Returns its number.
+    /// The only way into the log: writes the record, adds it to the history, and sends its event. Returns its number.
     pub fn append(&mut self, record: Record) -> Seq {
         self.append_showing(record, Shown::Nothing)
     }
@@ -97,7 +97,7 @@ impl Journal {
         written.record.seq
     }
 
-    /// Tells what is in no record.
+    /// Sends an event without a record.
     pub fn tell(&mut self, event: TurnEvent) {
         let turn = TurnId {
             agent: self.agent,
@@ -106,7 +106,7 @@ impl Journal {
         self.pass_on(AgentEvent::Turn(turn, event));
     }
 
-    /// Says something that the person should know.
+    /// Tells the person something.
     pub fn notice(&mut self, text: String) {
         tracing::info!(text = %logged(&text), "notice");
         self.append(Record::Notice { text });
@@ -120,17 +120,17 @@ impl Journal {
         answer
     }
 
-    /// Says something that the person should know, and that is of interest in this run of the program only.
+    /// Tells the person something that only matters in this run of the program.
     pub fn remark(&mut self, text: String) {
         self.tell_session(SessionEvent::Notice(text));
     }
 
-    /// Tells what is in no record.
+    /// Sends an event without a record.
     pub fn tell_session(&mut self, event: SessionEvent) {
         self.pass_on(AgentEvent::Session(event));
     }
 
-    /// Tells what is in no record.
+    /// Sends an event without a record.
     pub fn tell_call(&mut self, call: CallRef, event: CallEvent) {
         let at = self.since.elapsed();
         self.pass_on(AgentEvent::Call { call, at, event });
@@ -141,7 +141,7 @@ impl Journal {
         self.waiting.push_back(event.into());
     }
 
-    /// A call that was never handed to the executor is tracked like any other.
+    /// Records a call that was never handed to the executor, so that it is tracked like any other.
     pub fn settle(&mut self, call: ToolCall, result: ToolResult) {
         let name = call.call;
         self.observe(Observed::Queued(call));
@@ -155,10 +155,10 @@ impl Journal {
         });
     }
 
-    /// The person lets a turn go on that has paused.
-    pub fn gone_on(&mut self) {
+    /// The person lets a paused turn continue.
+    pub fn continued(&mut self) {
         if self.history.is_paused() {
-            self.append(Record::GoneOn);
+            self.append(Record::Continued);
         }
     }
 
@@ -182,7 +182,7 @@ impl Journal {
         self.deltas = Some(Record::Thinking { text });
     }
 
-    /// The next event to tell; everything that it shows is in the log.
+    /// The next event to send. Everything that it shows is already in the log.
     pub fn next_event(&mut self) -> Option<Told> {
         if self.deltas_due().is_some_and(|due| due <= Instant::now()) {
             self.flush_deltas();
@@ -190,19 +190,19 @@ impl Journal {
         self.waiting.pop_front()
     }
 
-    /// When the deltas that wait are to be told.
+    /// When the waiting deltas are due.
     pub fn deltas_due(&self) -> Option<Instant> {
         self.deltas.as_ref()?;
         let last = self.told_deltas.unwrap_or(self.since);
         Some(last + BETWEEN_DELTAS)
     }
 
-    /// Brings the log to the disk, on a thread where waiting does no harm.
+    /// Syncs the log to the disk, on a thread for blocking work.
     pub async fn sync(&self) {
         let Some(file) = self.writer.file_to_sync() else {
             return;
         };
-        // A disk that cannot sync has been complained about by the write before.
+        // If the disk has a problem, the write before has already reported it.
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || file.sync_data()).await {
             tracing::warn!(%error, "the session's log could not be synced");
         }
@@ -215,17 +215,17 @@ impl Journal {
         }
     }
 
-    /// Makes sure, before the program ends, that the log is where a person will look for it.
+    /// Checks, before the program ends, that the log file is still where it should be.
     pub fn make_sure(&mut self) {
         for news in self.writer.make_sure() {
             self.tell_news(news);
         }
     }
 
-    /// Tells what has changed about the log itself. It is in no record: the log may be what cannot be written.
+    /// Reports a change of the log itself. It has no record, because the log may not be writable.
     fn tell_news(&mut self, news: News) {
         let (saving, notice) = match news {
-            News::Anew { path, loss } => {
+            News::Restored { path, loss } => {
                 let what = match loss {
                     Loss::Removed => "was removed or replaced",
                     Loss::CutShort => "was cut short",
@@ -274,8 +274,8 @@ impl Journal {
         });
     }
 
-    /// What a result shows, by the checkpoints of the files. They were announced one after the other; those of an earlier
-    /// try of the call come first.
+    /// What a result shows, as checkpoints of the files. They were announced in order; those of an earlier attempt of
+    /// the call come first.
     fn changed(&self, call: CallRef, shown: &Shown) -> Vec<Changed> {
         let changes = match shown {
             Shown::Nothing => return Vec::new(),
@@ -284,7 +284,7 @@ impl Journal {
         };
         let kept = self.history.changes(call);
         let kept = &kept[kept.len().saturating_sub(changes.len())..];
-        // Without a checkpoint for each it is not known which one belongs to which file.
+        // Without a checkpoint for each, it is not known which one belongs to which file.
         let kept = (kept.len() == changes.len()).then_some(kept);
         let named = |at: usize| kept.map(|kept| &kept[at]);
         let changes = changes.iter().enumerate();
@@ -292,7 +292,7 @@ impl Journal {
     }
 }
 
-/// A part of a file, whose texts are checkpoints of their own.
+/// A part of a file, whose texts are separate checkpoints.
 fn excerpt(change: &FileDiff) -> Changed {
     let name = |text: &str| ContentHash::of(text.as_bytes()).to_string();
     let counts = compare::counts(change.before.as_ref(), &change.after);
@@ -329,7 +329,7 @@ impl Observer for Journal {
                 self.append(Record::Begun { call });
             }
             Observed::Reached(call, phase) => match phase {
-                // These say how long it waited and how long it ran.
+                // These two say how long it waited and how long it ran.
                 Phase::WaitingForApproval | Phase::Running => {
                     self.append(Record::Reached { call, phase });
                 }
@@ -366,6 +366,9 @@ impl Observer for Journal {
             Observed::Planned(todos) => {
                 self.append(Record::Todos { todos });
             }
+            Observed::Activated(tools) => {
+                self.append(Record::Activated { tools });
+            }
             Observed::Completed {
                 call,
                 result,
@@ -384,7 +387,7 @@ impl Observer for Journal {
                 };
                 self.append_showing(record, shown);
             }
-            // Told when they are delivered.
+            // Reported when they are delivered.
             Observed::Yielded(_) => {}
         }
     }

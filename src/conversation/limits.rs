@@ -1,4 +1,4 @@
-//! What bounds an exchange: turns, tokens, money, and the same call again and again. Pure.
+//! The limits of an exchange: turns, tokens, cost, and repeated calls. Pure.
 
 use std::time::Duration;
 
@@ -6,44 +6,44 @@ use serde_json::Value;
 
 use crate::protocol::{Block, CallInput, Ending, Note, Price, Spending, ToolUse};
 
-/// The same call this often in a row, and the model is told.
+/// After this many equal calls in a row, the model is told.
 const TELL_AT: u32 = 3;
-/// The same call this often in a row, and the run ends.
+/// After this many equal calls in a row, the run ends.
 const END_AT: u32 = 5;
 
-/// An answer that is paused this often in a row is not asked for again.
+/// After this many pauses in a row, the answer is not requested again.
 const MOST_PAUSES: u32 = 10;
-/// How long the second pause in a row lasts, and how long one lasts at most.
+/// How long the second pause in a row lasts, and the longest pause.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What bounds an exchange.
+/// The limits of an exchange.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
-    /// Calls wait for the end of the stream, so a stream that breaks has started none.
+    /// Calls wait for the end of the stream, so that a broken stream has started none.
     pub calls_wait: bool,
     /// A person can decide to continue anyway.
     pub pauses: bool,
-    /// What hooks are asked about.
+    /// Which steps wait for hooks.
     pub hooked: Hooked,
     pub max_turns: Option<u32>,
     pub max_tokens: Option<u64>,
-    /// In dollars. Where the price is not known it bounds nothing, and the person is told so.
+    /// In dollars. Has no effect if the price is unknown; the person is told so.
     pub max_cost: Option<f64>,
     pub price: Option<Price>,
 }
 
-/// What waits for hooks.
+/// Which steps wait for hooks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hooked {
-    /// Each message, before it goes out.
+    /// Each message, before it is sent.
     pub prompts: bool,
-    /// Its end.
+    /// The end of the exchange.
     pub end: bool,
 }
 
 impl Limits {
-    /// The ending of an exchange that has used up what it may use.
+    /// The ending of an exchange that has reached a limit.
     pub fn exhausted(&self, responses: u32, spending: &Spending) -> Option<Ending> {
         if self.max_turns.is_some_and(|most| responses >= most) {
             return Some(Ending::MaxTurns);
@@ -72,7 +72,7 @@ pub(super) fn reason_to_pause(ending: Ending) -> String {
     }
 }
 
-/// How often in a row the provider paused the answer (`pause_turn`), for a reason of its own.
+/// How often in a row the provider paused the answer (`pause_turn`).
 #[derive(Debug, Default)]
 pub(super) struct Pauses(u32);
 
@@ -81,7 +81,7 @@ impl Pauses {
         self.0 = if paused { self.0 + 1 } else { 0 };
     }
 
-    /// How long to wait before the rest is asked for; the first time not at all.
+    /// How long to wait before the rest is requested; the first time not at all.
     pub fn wait(&self) -> Option<Duration> {
         let doubled = self.0.checked_sub(2)?.min(8);
         Some(LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.pow(doubled)))
@@ -103,14 +103,14 @@ impl Pauses {
 pub(super) struct Repeated {
     last: Option<(String, CallInput)>,
     times: u32,
-    /// The call of the present answer that was made most often in a row, if that was too often.
+    /// The call of the current answer with the most repetitions, if there were too many.
     worst: Option<(String, u32)>,
 }
 
 impl Repeated {
-    /// Counts a call; true once it was made so often in a row that it is not to be run again.
+    /// Counts a call. Returns true if it was repeated so often that it must not run again.
     pub fn is_too_often(&mut self, call: &ToolUse) -> bool {
-        // A call that cannot be run because its input is broken is still a call.
+        // A call with a broken input counts as well.
         let input = call
             .input_raw
             .clone()
@@ -132,12 +132,12 @@ impl Repeated {
         self.times >= END_AT
     }
 
-    /// The next answer has its own worst call.
+    /// Resets the worst call for the next answer.
     pub fn begin_answer(&mut self) {
         self.worst = None;
     }
 
-    /// What the model is told about it.
+    /// The note for the model about it.
     pub fn note(&self) -> Vec<Block> {
         let Some((name, times)) = &self.worst else {
             return Vec::new();
@@ -149,7 +149,7 @@ impl Repeated {
         vec![Block::note(Note::Program, text)]
     }
 
-    /// Why a person should have a look before it goes on.
+    /// Why a person should look before the turn continues.
     pub fn reason_to_pause(&self) -> Option<String> {
         let (name, times) = self.worst.as_ref()?;
         Some(format!(

@@ -1,9 +1,9 @@
 //! A conversation with a model: one exchange after the other, its history, its running calls and its limits.
 //!
-//! Whoever needs one runs it: the person's agent, and each conversation beside it. A session may have any number of them at
-//! once; they share its rules, hooks, background commands and log, and nothing else. [`turn`] is pure and decides;
-//! [`driver`] awaits the stream, the calls and the hooks, and does what the turn says; [`alone`] runs one beside others; [`journal`] writes a record of
-//! everything first and tells it second.
+//! The person's agent runs one, and so does each subagent. A session may have any number of them at once; they share
+//! its rules, hooks, background commands and log, and nothing else. [`turn`] is pure and decides; [`driver`] awaits
+//! the stream, the calls and the hooks, and does what the turn says; [`alone`] runs one in a separate task;
+//! [`journal`] writes a record of everything first and sends the event second.
 
 pub mod alone;
 pub mod driver;
@@ -27,7 +27,7 @@ mod turn_random_tests;
 #[cfg(test)]
 pub(crate) mod turn_tests;
 
-pub use alone::Word;
+pub use alone::Instruction;
 pub use driver::{Conversation, Parts};
 pub use journal::Journal;
 pub use limits::Limits;

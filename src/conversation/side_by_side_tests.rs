@@ -1,5 +1,5 @@
-//! Five conversations at once in one session, over one log: each has its own history, directory, ledger, tools and limits; rules,
-//! hooks and background commands are shared.
+//! Five conversations at once in one session, over one log: each has its own history, directory, ledger, tools and
+//! limits; rules, hooks and background commands are shared.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::Path;
@@ -28,10 +28,10 @@ use crate::session::{History, Log, Writer};
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
 
-/// What every model calls every call.
+/// The id of every call of every model.
 const ID: &str = "call_1";
 
-/// Says what it was told to say, then fails for good.
+/// Gives its scripted answers, then fails for good.
 struct Model(Mutex<VecDeque<Vec<Block>>>);
 
 struct Answer(Option<Vec<Block>>);
@@ -158,7 +158,7 @@ impl Session {
         })
     }
 
-    /// What the log tells of one of them.
+    /// The history of one of them, from the log.
     fn recalled(&self, agent: u32) -> History {
         let path = self.scratch.root.with_file_name("log.jsonl");
         let contents = crate::session::log::read_file(&path).expect("a log");
@@ -184,9 +184,9 @@ fn results(messages: &[Message]) -> Vec<String> {
     results.map(crate::protocol::ToolResult::as_text).collect()
 }
 
-#[expect(clippy::too_many_lines, reason = "one story, and what holds after it")]
+#[expect(clippy::too_many_lines, reason = "one scenario with its checks")]
 #[tokio::test]
-async fn five_conversations_run_side_by_side_over_one_log() {
+async fn five_conversations_run_at_once_over_one_log() {
     let (events, mut heard) = mpsc::channel(10_000);
     let session = Session::new(events);
     session.scratch.put("a.txt", "old\n");
@@ -199,7 +199,7 @@ async fn five_conversations_run_side_by_side_over_one_log() {
     let edit = || call("Edit", edit.clone());
     let sleep = json!({"command": "sleep 1000", "run_in_background": true});
 
-    // It has read the file, and may change it; it goes to a directory, and leaves a command behind.
+    // Reads the file, so it may change it; changes its directory, and leaves a command in the background.
     let reads = session.conversation(
         1,
         all(),
@@ -214,7 +214,7 @@ async fn five_conversations_run_side_by_side_over_one_log() {
             done(),
         ],
     );
-    // It has not read it; its directory is its own; it has three answers.
+    // Has not read the file; has its own directory; may give three answers.
     let limited = session.conversation(
         2,
         all(),
@@ -225,12 +225,12 @@ async fn five_conversations_run_side_by_side_over_one_log() {
         &never,
         [edit(), bash("cd two"), bash("pwd"), done()],
     );
-    // It is interrupted.
+    // Is interrupted.
     let waits = session.conversation(3, all(), Limits::default(), &never, [bash("sleep 1000")]);
-    // It is ended from outside.
+    // Is ended from outside.
     let outside = CancellationToken::new();
     let ended = session.conversation(4, all(), Limits::default(), &outside, [bash("sleep 1000")]);
-    // It has no tools, and its model fails.
+    // Has no tools, and its model fails.
     let none = Registry::default();
     let fails = session.conversation(5, none, Limits::default(), &never, [bash("pwd")]);
 
@@ -242,7 +242,7 @@ async fn five_conversations_run_side_by_side_over_one_log() {
         tokio::spawn(run(fails, never.clone())),
     ];
     let ended = tokio::spawn(run(ended, never.clone()));
-    // Once both run their commands one is interrupted and one is ended, while the others go on.
+    // Once both run their commands, one is interrupted and one is ended, while the others continue.
     let (mut told, mut running) = (Vec::new(), HashSet::new());
     while running.len() < 2 {
         let event = heard.recv().await.expect("they live").event;
@@ -281,7 +281,7 @@ async fn five_conversations_run_side_by_side_over_one_log() {
         ]
     );
 
-    // Each has its own history, and the log tells the same of each.
+    // Each has its own history, and the log contains the same one.
     let histories: Vec<_> = finished
         .iter()
         .map(|(conversation, _)| conversation.journal.history().messages().clone())
@@ -290,7 +290,7 @@ async fn five_conversations_run_side_by_side_over_one_log() {
         assert_eq!(session.recalled(agent).messages(), live, "agent {agent}");
     }
 
-    // Its own directory and ledger.
+    // Each has its own directory and ledger.
     let root = &session.scratch.root;
     let here = |folder: &str| root.join(folder).display().to_string();
     let first = results(&histories[0]);
@@ -310,13 +310,13 @@ async fn five_conversations_run_side_by_side_over_one_log() {
     assert!(third[0].contains("No such tool available"), "{third:?}");
     assert_eq!(session.scratch.bytes("a.txt"), b"old\n");
 
-    // The hook of the session has seen the calls of all who had the tool.
+    // The session's hook has seen the calls of all who had the tool.
     let seen = session.scratch.bytes("seen");
     let seen = String::from_utf8(seen).expect("text");
-    // One call did not get as far as its hooks: its input was refused.
+    // One call did not reach its hooks, because its input was refused.
     assert_eq!(seen.lines().count(), 5 + 2 + 1 + 1);
 
-    // Events are told apart, though every call has the same id on the wire.
+    // Events can be told apart although every call has the same id on the wire.
     drop(finished);
     drop(session.events);
     while let Some(event) = heard.recv().await {
@@ -361,7 +361,7 @@ async fn five_conversations_run_side_by_side_over_one_log() {
     ];
     assert_eq!(completed, expected.concat());
 
-    // What one has left in the background belongs to the session.
+    // Background commands belong to the session.
     let jobs = &session.shared.env.groups;
     let left = CallRef {
         agent: AgentId(1),

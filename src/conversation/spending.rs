@@ -1,8 +1,8 @@
-//! The one place where tokens and money are counted. Pure.
+//! The one place where tokens and cost are counted. Pure.
 
 use crate::protocol::{Price, Spending, Usage};
 
-/// Counts responses of one model, whose price may not be known.
+/// Counts the responses of one model, whose price may be unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Account {
     price: Option<Price>,
@@ -18,12 +18,17 @@ impl Account {
         Self { price, spending }
     }
 
-    /// Goes on where a conversation was left, whatever model it was with.
+    /// Continues the account of an earlier run of the conversation, whatever its model was.
     pub fn after(price: Option<Price>, before: Option<Spending>) -> Self {
         match before {
             Some(spending) => Self { price, spending },
             None => Self::new(price),
         }
+    }
+
+    /// What is counted from now on has another price.
+    pub fn reprice(&mut self, price: Option<Price>) {
+        self.price = price;
     }
 
     pub fn count(&mut self, usage: Usage) {
@@ -40,8 +45,8 @@ impl Account {
         }
     }
 
-    /// Counts what another conversation has used, on behalf of this one.
-    pub fn count_beside(&mut self, other: &Spending) {
+    /// Counts what a subagent of this conversation has used.
+    pub fn count_other(&mut self, other: &Spending) {
         self.spending.used.add(other.used);
         let costs = self.spending.cost.zip(other.cost);
         self.spending.cost = costs.map(|(before, more)| before + more);
@@ -52,8 +57,8 @@ impl Account {
     }
 }
 
-/// What a response costs. What comes from the cache counts as if it had been read without the cache: what it really costs, less, the
-/// price does not tell.
+/// What a response costs. Cached input is counted at the full price, because the price list has no lower price for
+/// it.
 fn cost(usage: Usage, price: Price) -> f64 {
     #[expect(
         clippy::cast_precision_loss,
@@ -83,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_add_up_and_the_last_one_says_what_is_in_the_context() {
+    fn responses_add_up_and_the_last_one_gives_the_context_size() {
         let mut account = Account::new(Some(PRICE));
         assert_eq!(account.spending().cost, Some(0.0));
         account.count(usage(100_000, 0, 10_000));
@@ -96,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_changes_nothing() {
+    fn missing_usage_changes_nothing() {
         let mut account = Account::new(Some(PRICE));
         account.count(usage(10, 0, 10));
         let before = account.spending();
@@ -105,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_of_which_a_part_is_not_known_is_not_known() {
+    fn a_partly_unknown_cost_is_unknown() {
         let mut account = Account::new(None);
         account.count(usage(1_000_000, 0, 0));
         assert_eq!(account.spending().cost, None);
@@ -117,7 +122,7 @@ mod tests {
         let mut account = Account::new(Some(PRICE));
         account.count(usage(1_000_000, 0, 0));
         let mut account = Account::after(None, Some(account.spending()));
-        assert_eq!(account.spending().cost, Some(3.0), "so far it is known");
+        assert_eq!(account.spending().cost, Some(3.0), "known so far");
         account.count(usage(1, 0, 0));
         assert_eq!(account.spending().cost, None);
     }

@@ -9,7 +9,7 @@ use crate::executor::Observed;
 use crate::protocol::{AgentId, CallRef, Ending, QuestionKind, TurnId, TurnSummary};
 use crate::session::History;
 
-/// All that is logged while a request is under way belongs to it.
+/// The span for everything that is logged during a request.
 pub fn request(agent: AgentId, attempt: u32) -> Span {
     tracing::info_span!("request", agent = agent.0, attempt)
 }
@@ -36,7 +36,7 @@ pub fn retrying(agent: AgentId, problem: &str, attempt: u32, wait: Duration) {
     tracing::warn!(agent = agent.0, problem = %logged(problem), attempt, ?wait, "retrying");
 }
 
-/// What is seen of a call. `at` is the time since its turn began.
+/// Logs what happens to a call. `at` is the time since its turn began.
 pub fn call(observed: &Observed, history: &History, at: Duration) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
@@ -63,8 +63,10 @@ pub fn call(observed: &Observed, history: &History, at: Duration) {
         }
         Observed::Asked(question) => {
             let about = match &question.kind {
-                QuestionKind::Permission(request) => &request.reason,
-                QuestionKind::Choice(request) => &request.question,
+                QuestionKind::Permission(request) => request.reason.as_str(),
+                QuestionKind::Choice(requests) => {
+                    requests.first().map_or("", |first| &first.question)
+                }
             };
             let call = question.call;
             tracing::info!(%call, tool = tool(&call), about = %logged(about), "person asked");
@@ -88,6 +90,9 @@ pub fn call(observed: &Observed, history: &History, at: Duration) {
         }
         Observed::ModeIs(mode) => tracing::debug!(mode = mode.name(), "mode changed by a call"),
         Observed::Planned(todos) => tracing::debug!(steps = todos.len(), "steps planned"),
+        Observed::Activated(tools) => {
+            tracing::info!(tools = %logged(tools.join(" ")), "tools activated");
+        }
         Observed::Moved(cwd) => tracing::debug!(cwd = %logged(cwd.display()), "shell moved"),
         Observed::Completed {
             call,
@@ -107,7 +112,7 @@ pub fn call(observed: &Observed, history: &History, at: Duration) {
                 "call finished"
             );
         }
-        // Progress is on the screen, notices are logged where they are told, and results are in the next request.
+        // Progress is on the screen, notices are logged where they are created, and results are in the next request.
         Observed::Progress(..) | Observed::Notice(_) | Observed::Yielded(_) => {}
     }
 }

@@ -1,15 +1,15 @@
-//! One exchange with the model, from a prompt to the end of the loop it starts . Pure.
+//! One exchange with the model, from a prompt to the end of the loop that it starts. Pure.
 //!
-//! Facts go in, what is to be done next comes out: the machine is the whole truth about an exchange, what hooks say to
-//! prompts and to its end, waiting and retries included. The content of an answer decides whether the loop goes on, never its
-//! stop reason. Whatever ends the exchange, every call has its result.
+//! Facts go in, requests come out. The machine holds the complete state of an exchange, including hooks for prompts
+//! and for its end, waiting and retries. The content of an answer decides whether the loop continues, never its stop
+//! reason. However the exchange ends, every call has its result.
 
 use std::time::Duration;
 
 mod answering;
 mod names;
 
-use self::names::Names;
+use self::names::{Names, Served};
 use super::limits::{self, Limits, Pauses, Repeated};
 use super::spending::Account;
 use super::words::{PAUSED, STREAM_HINT};
@@ -21,57 +21,59 @@ use crate::protocol::{
 use crate::provider::retry::Policy;
 use crate::provider::{ProviderError, Response, StreamEvent};
 
-/// How often hooks can make the model go on, whatever they say after that.
-const MOST_GONE_ON: u32 = 8;
+/// How often hooks can make the model continue.
+const MOST_CONTINUED: u32 = 8;
 
 /// Facts about the exchange.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fact {
     // ─── Messages ───
-    /// This is what it begins with.
+    /// The message that it begins with.
     Prompted(Vec<Block>),
-    /// Hooks have looked at the message that they were to look at.
+    /// What it was to begin with can't be sent; in words.
+    Unsendable(String),
+    /// Hooks have answered about a message.
     Looked(Look),
-    /// The answer to [`Next::Collect`]: a message that waited, if there is one.
+    /// The answer to [`Next::Collect`]: a queued message, if there is one.
     Collected(Option<Vec<Block>>),
     // ─── The model ───
     Streamed(StreamEvent),
-    /// The stream is over, well or not.
+    /// The stream has ended, complete or not.
     Over(Box<Response>),
-    /// The request did not get as far as a stream.
+    /// The request failed before a stream began.
     Failed(ProviderError),
-    /// It was waited long enough, or the person does not want to wait.
+    /// The wait is over, or the person skips it.
     TimeToTry,
     // ─── Calls ───
     /// All calls of the answer have their results.
     Drained,
-    /// A conversation that a call has started has used so much: its limits bound both.
-    SpentBeside(Spending),
+    /// A subagent has used this much; the limits apply to both together.
+    OthersSpent(Spending),
     // ─── Its end ───
     /// The person wants it to stop.
     Interrupted,
-    /// The person wants it to go on although a limit was reached.
-    GoneOn,
-    /// Hooks have nothing against its end.
+    /// The person continues although a limit was reached.
+    Continued,
+    /// Hooks have no objection to its end.
     MayStop,
-    /// Hooks want the model to go on, for this reason.
-    MustGoOn(String),
-    /// A hook wants it to end; in words.
+    /// Hooks want the model to continue, for this reason.
+    MustContinue(String),
+    /// A hook ends it, for this reason.
     Halted(String),
 }
 
-/// What hooks say to a message.
+/// What hooks answer about a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
-    /// It goes out, and the model is told this with it.
+    /// It is sent, together with this context for the model.
     Fine { context: Vec<String> },
-    /// It does not go out.
+    /// It is not sent.
     Refused { problem: String },
-    /// It does not go out, and the exchange ends.
+    /// It is not sent, and the exchange ends.
     Halted { problem: String },
 }
 
-/// What is to be done next, in this order.
+/// What to do next, in this order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
     ShowText(String),
@@ -84,65 +86,69 @@ pub enum Next {
         call: CallRef,
         fragment: String,
     },
-    /// A block that was not streamed as text, and is no call, is complete: it belongs into the log.
-    Keep(Block),
+    /// A complete block that was not streamed as text and is not a call: it belongs in the log.
+    Keep {
+        block: Block,
+        /// The call that it tells of, where the provider runs one.
+        call: Option<CallRef>,
+    },
     Execute(ToolCall),
-    /// No more calls will come: wait until those that there are have their results.
+    /// No more calls will come: wait until all have their results.
     Drain,
-    /// What has arrived of the answer is discarded.
+    /// Discard what has arrived of the answer.
     Discard,
-    /// The answer broke off, and what has come of it is kept; in words for the person.
+    /// The answer is incomplete, and what has arrived is kept; in words for the person.
     TellBroken(String),
-    /// A person should know this.
+    /// Tell the person this.
     Warn(String),
-    /// A call that was never run has this result.
+    /// Record this result for a call that never ran.
     Settle {
         call: ToolCall,
         result: ToolResult,
     },
-    /// A response has used this, whatever came of it.
+    /// Count what a response has used, however it ended.
     Count(Usage),
-    /// The answer goes into the history.
+    /// Add the answer to the history.
     Answer {
         message: Message,
         stop_reason: Option<StopReason>,
         usage: Usage,
     },
-    /// The results go into the history, followed by what else the model is told.
+    /// Add the results to the history, followed by notes for the model.
     Deliver {
         calls: Vec<CallRef>,
         then: Vec<Block>,
     },
     // ─── Messages ───
-    /// Let hooks look at this message; [`Fact::Looked`] comes.
+    /// Run hooks for this message; [`Fact::Looked`] follows.
     LookAt(Vec<Block>),
-    /// The message goes into the history.
+    /// Add the message to the history.
     Write(Vec<Block>),
-    /// The message that hooks looked at is not sent.
+    /// Do not send the message that hooks looked at.
     Refuse,
-    /// Take a message that waits; [`Fact::Collected`] comes at once.
+    /// Take a queued message; [`Fact::Collected`] follows at once.
     Collect,
     // ─── The model ───
-    /// Ask for an answer; `attempt` counts the tries that failed before.
+    /// Request an answer; `attempt` counts the failed attempts before.
     Send {
         attempt: u32,
     },
-    /// Wait before the next try; [`Fact::TimeToTry`] comes.
+    /// Wait before the next attempt; [`Fact::TimeToTry`] follows.
     Wait {
         problem: String,
         wait: Duration,
         attempt: u32,
     },
     // ─── Its end ───
-    /// Wait for the person to say whether it goes on.
+    /// Wait until the person decides whether to continue.
     Pause {
         why: String,
     },
-    /// Ask the hooks whether it may end; `again` if they have made it go on already.
+    /// Ask the hooks whether it may end; `again` if they have made it continue before.
     AskToStop {
         again: bool,
     },
-    /// A note for the model that nobody wrote.
+    /// A note for the model that the program wrote.
     Tell(Vec<Block>),
     Finish(Ending),
 }
@@ -155,47 +161,49 @@ pub struct Turn {
     random: fastrand::Rng,
     numbers: CallNumbers,
     stage: Stage,
-    /// How many tries of the request that goes out next have failed.
+    /// How many attempts of the next request have failed.
     attempt: u32,
-    /// A message has gone into the history.
+    /// Whether a message was added to the history.
     prompted: bool,
     answer: Partial,
+    /// The calls that the provider runs. One of an answer that paused has its result in the next.
+    served: Served,
     /// How often in a row a request has failed.
     failures: u32,
     responses: u32,
     used: Account,
-    /// What was used since the person last said that it goes on.
+    /// What was used since the person last continued it.
     spent: (u32, Account),
     last_text: String,
     repeated: Repeated,
     pauses: Pauses,
-    /// How often hooks have made it go on.
-    times_gone_on: u32,
+    /// How often hooks have made it continue.
+    times_continued: u32,
     halted: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Stage {
-    /// Nothing was said yet.
+    /// Nothing has happened yet.
     Begin,
     /// Hooks look at this message.
     Prompting(Vec<Block>),
-    /// A request is about to go out, with the messages that wait.
+    /// A request is about to be sent, with the queued messages.
     Collecting,
-    /// A request is out.
+    /// A request was sent.
     Asking,
-    /// A request goes out again, after a while.
+    /// A request will be sent again, after a wait.
     Waiting,
-    /// The answer is whole; its calls are not.
+    /// The answer is complete; its calls are not.
     Draining(Box<Whole>),
-    /// A limit was reached; this is what comes once the person says so.
+    /// A limit was reached; this follows if the person continues.
     Paused(After),
     /// Hooks are asked whether it may end.
     Stopping,
     Over,
 }
 
-/// An answer that only waits for its results.
+/// A complete answer that waits for its results.
 #[derive(Debug, Clone, PartialEq)]
 struct Whole {
     blocks: Vec<Block>,
@@ -209,12 +217,12 @@ struct Whole {
 #[derive(Debug, Clone, PartialEq)]
 enum After {
     Loop,
-    /// The stream broke after a call had started; this is why.
+    /// The stream broke after a call had started, for this reason.
     Broken(String),
     End(Ending),
 }
 
-/// As much of an answer as has come.
+/// What has arrived of an answer.
 #[derive(Debug, Default)]
 struct Partial {
     ended: Vec<Block>,
@@ -241,6 +249,7 @@ impl Turn {
             attempt: 0,
             prompted: false,
             answer: Partial::default(),
+            served: Served::default(),
             failures: 0,
             responses: 0,
             used: Account::new(limits.price),
@@ -248,7 +257,7 @@ impl Turn {
             last_text: String::new(),
             repeated: Repeated::default(),
             pauses: Pauses::default(),
-            times_gone_on: 0,
+            times_continued: 0,
             halted: None,
         }
     }
@@ -256,8 +265,8 @@ impl Turn {
     pub fn handle(&mut self, fact: Fact) -> Vec<Next> {
         match (&self.stage, fact) {
             (Stage::Over, _) => Vec::new(),
-            (_, Fact::SpentBeside(spending)) => {
-                self.spent.1.count_beside(&spending);
+            (_, Fact::OthersSpent(spending)) => {
+                self.spent.1.count_other(&spending);
                 Vec::new()
             }
             (_, Fact::Halted(reason)) => {
@@ -266,6 +275,7 @@ impl Turn {
             }
             (Stage::Begin, Fact::Prompted(prompt))
             | (Stage::Collecting, Fact::Collected(Some(prompt))) => self.prompted(prompt),
+            (Stage::Begin, Fact::Unsendable(problem)) => self.not_sent(problem),
             (Stage::Prompting(_), Fact::Looked(look)) => self.looked(look),
             (Stage::Collecting, Fact::Collected(None)) => {
                 self.stage = Stage::Asking;
@@ -277,14 +287,15 @@ impl Turn {
             (Stage::Asking, Fact::Over(response)) => self.over(*response),
             (Stage::Asking, Fact::Failed(error)) => self.failed(error),
             (Stage::Draining(_), Fact::Drained) => self.all_done(),
-            (Stage::Paused(_), Fact::GoneOn) => self.gone_on(),
+            (Stage::Paused(_), Fact::Continued) => self.gone_on(),
             (Stage::Stopping, Fact::MayStop) => self.finish(Ending::Done),
-            (Stage::Stopping, Fact::MustGoOn(reason)) => self.must_go_on(&reason),
+            (Stage::Stopping, Fact::MustContinue(reason)) => self.must_go_on(&reason),
             (_, Fact::Interrupted) => self.stopped(),
-            // Too early, or too late: the exchange has moved on.
+            // Too early or too late: the exchange has moved on.
             (
                 _,
                 Fact::Prompted(_)
+                | Fact::Unsendable(_)
                 | Fact::Looked(_)
                 | Fact::Collected(_)
                 | Fact::Streamed(_)
@@ -292,14 +303,14 @@ impl Turn {
                 | Fact::Failed(_)
                 | Fact::TimeToTry
                 | Fact::Drained
-                | Fact::GoneOn
+                | Fact::Continued
                 | Fact::MayStop
-                | Fact::MustGoOn(_),
+                | Fact::MustContinue(_),
             ) => Vec::new(),
         }
     }
 
-    /// From which on the calls of the next exchange are named.
+    /// The numbers for the calls of the next exchange.
     pub fn numbers(&self) -> CallNumbers {
         self.numbers
     }
@@ -351,23 +362,33 @@ impl Turn {
             Look::Refused { problem } => (problem, !self.prompted),
             Look::Halted { problem } => (problem, true),
         };
-        let mut nexts = vec![Next::Refuse];
         if ends {
-            let hint = Some("your message was not sent to the model".to_owned());
-            nexts.extend(self.finish(Ending::Failed { problem, hint }));
-        } else {
-            nexts.push(Next::Warn(problem));
-            nexts.extend(self.collect());
+            return self.not_sent(problem);
         }
+        let mut nexts = vec![Next::Refuse, Next::Warn(problem)];
+        nexts.extend(self.collect());
         nexts
     }
 
-    /// The person wants it to stop: what runs finishes first.
+    fn not_sent(&mut self, problem: String) -> Vec<Next> {
+        let hint = Some("your message was not sent to the model".to_owned());
+        let mut nexts = vec![Next::Refuse];
+        nexts.extend(self.finish(Ending::Failed { problem, hint }));
+        nexts
+    }
+
+    /// The person wants it to stop: running calls finish first.
     fn stopped(&mut self) -> Vec<Next> {
         match &mut self.stage {
-            Stage::Prompting(_) => {
-                let text = "your message was not sent: you stopped it while hooks were running";
-                let mut nexts = vec![Next::Refuse, Next::Warn(text.to_owned())];
+            Stage::Begin | Stage::Prompting(_) => {
+                let what = if self.stage == Stage::Begin {
+                    "its commands"
+                } else {
+                    "hooks"
+                };
+                let text =
+                    format!("your message was not sent: you stopped it while {what} were running");
+                let mut nexts = vec![Next::Refuse, Next::Warn(text)];
                 nexts.extend(self.finish(Ending::Interrupted));
                 nexts
             }
@@ -376,12 +397,10 @@ impl Turn {
                 whole.after = After::End(Ending::Interrupted);
                 Vec::new()
             }
-            // Nothing is under way: calls of an answer that broke off have delivered their results.
-            Stage::Begin
-            | Stage::Collecting
-            | Stage::Waiting
-            | Stage::Paused(_)
-            | Stage::Stopping => self.finish(Ending::Interrupted),
+            // Nothing is running: calls of a broken answer have delivered their results.
+            Stage::Collecting | Stage::Waiting | Stage::Paused(_) | Stage::Stopping => {
+                self.finish(Ending::Interrupted)
+            }
             Stage::Over => Vec::new(),
         }
     }
@@ -440,21 +459,21 @@ impl Turn {
         if !self.limits.hooked.end {
             return self.finish(Ending::Done);
         }
-        if self.times_gone_on >= MOST_GONE_ON {
+        if self.times_continued >= MOST_CONTINUED {
             let text =
-                format!("hooks kept the model working {MOST_GONE_ON} times; ending the turn");
+                format!("hooks kept the model working {MOST_CONTINUED} times; ending the turn");
             let mut nexts = vec![Next::Warn(text)];
             nexts.extend(self.finish(Ending::Done));
             return nexts;
         }
         self.stage = Stage::Stopping;
         vec![Next::AskToStop {
-            again: self.times_gone_on > 0,
+            again: self.times_continued > 0,
         }]
     }
 
     fn must_go_on(&mut self, reason: &str) -> Vec<Next> {
-        self.times_gone_on += 1;
+        self.times_continued += 1;
         let told = Block::by_hooks(&format!(
             "You cannot stop yet. A hook of the user says: {reason}"
         ));
@@ -466,7 +485,7 @@ impl Turn {
     fn go_on(&mut self, after: After) -> Vec<Next> {
         self.repeated.begin_answer();
         match after {
-            // The results of what has run go out at least once, however few tries there are.
+            // The results of calls that ran are sent at least once, however few attempts are allowed.
             After::Broken(problem) => match self.retry.wait(self.failures, None, self.random.f64())
             {
                 Some(wait) => {
@@ -480,7 +499,7 @@ impl Turn {
             },
             After::Loop | After::End(_) => {
                 if let Some(wait) = self.pauses.wait() {
-                    // This is not a failed try: nothing is discarded.
+                    // This is not a failed attempt: nothing is discarded.
                     return self.wait(PAUSED.to_owned(), wait, 0);
                 }
                 self.attempt = 0;

@@ -1,4 +1,4 @@
-//! The rules about what ends an exchange: limits, refusals, interrupts.
+//! What ends an exchange: limits, refusals, interrupts.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ fn max_tokens_of_the_run_ends_the_loop() {
     assert_eq!(turn.turn.summary(Ending::Done, Duration::ZERO).usage, usage);
 }
 
-/// One response with a call that uses so much.
+/// One response with a call that uses this much.
 fn used(turn: &mut Driven, id: &str, usage: Usage) -> Vec<Next> {
     turn.handle(ended(call(id)));
     turn.handle(over(Response {
@@ -82,7 +82,7 @@ fn used(turn: &mut Driven, id: &str, usage: Usage) -> Vec<Next> {
 }
 
 #[test]
-fn max_cost_ends_the_loop_where_the_price_is_known() {
+fn max_cost_ends_the_loop_if_the_price_is_known() {
     let usage = Usage {
         input_tokens: Some(200_000),
         cache_creation_input_tokens: Some(100_000),
@@ -111,7 +111,7 @@ fn max_cost_ends_the_loop_where_the_price_is_known() {
 }
 
 #[test]
-fn a_response_without_a_word_is_counted_all_the_same() {
+fn an_empty_response_is_counted_too() {
     let usage = Usage {
         input_tokens: Some(7),
         ..Usage::default()
@@ -127,7 +127,7 @@ fn a_response_without_a_word_is_counted_all_the_same() {
 }
 
 #[test]
-fn a_pause_goes_on_and_an_empty_one_ends() {
+fn a_pause_continues_and_an_empty_one_ends() {
     let nexts = give(&mut turn(), &[text("searching")], StopReason::PauseTurn);
     assert_eq!(
         nexts[1..],
@@ -141,7 +141,7 @@ fn a_pause_goes_on_and_an_empty_one_ends() {
 }
 
 #[test]
-fn an_answer_that_is_paused_again_and_again_waits_longer_each_time_and_then_ends() {
+fn repeated_pauses_wait_longer_each_time_and_then_end_the_run() {
     let mut turn = turn();
     let mut waits = Vec::new();
     let ending = loop {
@@ -149,7 +149,7 @@ fn an_answer_that_is_paused_again_and_again_waits_longer_each_time_and_then_ends
         match nexts.last() {
             Some(Next::Send { attempt: 0 }) => waits.push(0),
             Some(Next::Wait { wait, attempt, .. }) => {
-                assert_eq!(*attempt, 0, "nothing is void");
+                assert_eq!(*attempt, 0, "nothing is discarded");
                 waits.push(wait.as_millis());
             }
             Some(Next::Finish(ending)) => break ending.clone(),
@@ -175,7 +175,7 @@ fn pauses_with_work_between_them_are_not_in_a_row() {
 }
 
 #[test]
-fn a_refusal_ends_the_run_and_what_was_half_said_is_thrown_away() {
+fn a_refusal_ends_the_run_and_discards_the_incomplete_text() {
     let mut turn = turn();
     turn.handle(ended(text("First you")));
     let response = Response {
@@ -218,7 +218,7 @@ fn a_refusal_in_words_is_an_answer() {
 }
 
 #[test]
-fn an_interrupt_keeps_what_was_written_and_the_results_of_its_calls() {
+fn an_interrupt_keeps_the_text_and_the_results_of_its_calls() {
     let mut turn = turn();
     turn.handle(ended(call("a")));
     turn.handle(written("half a sen"));
@@ -235,7 +235,7 @@ fn an_interrupt_keeps_what_was_written_and_the_results_of_its_calls() {
 }
 
 #[test]
-fn an_interrupt_does_not_double_a_refusal_that_is_complete() {
+fn an_interrupt_does_not_duplicate_a_complete_refusal() {
     let mut turn = turn();
     let refusal = Block::Refusal { text: "No".into() };
     turn.handle(written("No"));
@@ -273,7 +273,7 @@ fn an_interrupt_while_calls_run_waits_for_their_results() {
 }
 
 #[test]
-fn an_answer_without_a_word_fails_where_nobody_would_see_it_and_leaves_no_message() {
+fn without_a_person_an_empty_answer_fails_and_leaves_no_message() {
     for blocks in [&[][..], &[text(" \n")]] {
         let mut turn = turn();
         let nexts = give(&mut turn, blocks, StopReason::EndTurn);
@@ -289,7 +289,7 @@ fn an_answer_without_a_word_fails_where_nobody_would_see_it_and_leaves_no_messag
 }
 
 #[test]
-fn an_answer_without_a_word_is_told_to_a_person_and_after_work_it_is_no_failure() {
+fn a_person_is_told_about_an_empty_answer_and_after_work_it_is_not_a_failure() {
     let nothing = Next::Warn("the model returned an empty answer".into());
     let mut watched = limited(Limits {
         pauses: true,
@@ -308,7 +308,7 @@ fn an_answer_without_a_word_is_told_to_a_person_and_after_work_it_is_no_failure(
 }
 
 #[test]
-fn an_answer_that_was_cut_before_its_first_word_says_why() {
+fn an_answer_that_was_cut_before_its_first_word_gives_the_reason() {
     let nexts = give(&mut turn(), &[], StopReason::MaxTokens);
     assert!(
         matches!(endings(&nexts)[..], [Ending::Failed { problem, .. }] if problem.contains("length limit")),
@@ -329,11 +329,15 @@ fn other_blocks_are_kept_for_the_log_and_thinking_is_shown() {
         turn.handle(Fact::Streamed(streamed)),
         [Next::ShowThinking("hm".into())]
     );
-    assert_eq!(turn.handle(ended(thought.clone())), [Next::Keep(thought)]);
+    let keep = Next::Keep {
+        block: thought.clone(),
+        call: None,
+    };
+    assert_eq!(turn.handle(ended(thought)), [keep]);
 }
 
 #[test]
-fn three_same_calls_in_a_row_wait_for_the_person_and_count_anew_when_it_goes_on() {
+fn three_equal_calls_in_a_row_wait_for_the_person_and_continuing_resets_the_count() {
     let mut turn = limited(Limits {
         pauses: true,
         ..Limits::default()
@@ -358,7 +362,7 @@ fn three_same_calls_in_a_row_wait_for_the_person_and_count_anew_when_it_goes_on(
         let paused = same(&mut turn, &format!("{round}3"));
         assert_eq!(paused, Some(Next::Pause { why }));
         assert_eq!(turn.handle(Fact::Drained), []);
-        assert_eq!(turn.handle(Fact::GoneOn), [Next::Send { attempt: 0 }]);
-        assert_eq!(turn.handle(Fact::GoneOn), []);
+        assert_eq!(turn.handle(Fact::Continued), [Next::Send { attempt: 0 }]);
+        assert_eq!(turn.handle(Fact::Continued), []);
     }
 }

@@ -1,4 +1,4 @@
-//! Messages before they go out: hooks look at them, those that wait are collected, and a request that failed waits.
+//! Messages before they are sent: hooks look at them, queued ones are collected, and a failed request waits.
 
 use super::limits::{Hooked, Limits};
 use super::turn::{Fact, Look, Next, Turn};
@@ -41,7 +41,7 @@ fn not_sent() -> Next {
     })
 }
 
-/// A turn whose first message has passed the hooks and gone out.
+/// A turn whose first message has passed the hooks and was sent.
 fn sent() -> Turn {
     let mut turn = looked_at();
     turn.handle(Fact::Prompted(message("first")));
@@ -52,7 +52,7 @@ fn sent() -> Turn {
 }
 
 #[test]
-fn a_message_waits_for_hooks_and_takes_along_what_they_say() {
+fn a_message_waits_for_hooks_and_carries_their_context() {
     let mut turn = looked_at();
     let prompt = message("first");
     let nexts = turn.handle(Fact::Prompted(prompt.clone()));
@@ -69,7 +69,7 @@ fn a_message_waits_for_hooks_and_takes_along_what_they_say() {
 }
 
 #[test]
-fn a_first_message_that_hooks_refuse_ends_the_exchange() {
+fn a_refused_first_message_ends_the_exchange() {
     let mut turn = looked_at();
     turn.handle(Fact::Prompted(message("first")));
     assert_eq!(turn.handle(refused()), [Next::Refuse, not_sent()]);
@@ -77,7 +77,7 @@ fn a_first_message_that_hooks_refuse_ends_the_exchange() {
 }
 
 #[test]
-fn a_later_message_that_hooks_refuse_is_left_out_and_one_that_halts_ends_it() {
+fn a_refused_later_message_is_left_out_and_a_halt_ends_the_exchange() {
     for halts in [false, true] {
         let mut turn = sent();
         turn.handle(over(whole(&[text("so")], StopReason::PauseTurn)));
@@ -103,7 +103,7 @@ fn a_later_message_that_hooks_refuse_is_left_out_and_one_that_halts_ends_it() {
 }
 
 #[test]
-fn a_message_that_is_stopped_while_hooks_look_at_it_is_not_sent() {
+fn a_message_is_not_sent_if_the_person_interrupts_its_hooks() {
     let mut turn = looked_at();
     turn.handle(Fact::Prompted(message("first")));
     let nexts = turn.handle(Fact::Interrupted);
@@ -113,7 +113,7 @@ fn a_message_that_is_stopped_while_hooks_look_at_it_is_not_sent() {
 }
 
 #[test]
-fn messages_that_wait_go_out_one_after_the_other_with_the_next_request() {
+fn queued_messages_are_sent_in_order_with_the_next_request() {
     let numbers = CallNumbers::after(AgentId::MAIN, 0);
     let mut turn = Turn::new(origin(), Limits::default(), Policy::default(), numbers, 7);
     let (first, second) = (message("first"), message("second"));
@@ -132,7 +132,7 @@ fn messages_that_wait_go_out_one_after_the_other_with_the_next_request() {
 }
 
 #[test]
-fn a_request_that_failed_waits_and_collects_before_it_goes_out_again() {
+fn a_failed_request_waits_and_collects_messages_before_it_is_sent_again() {
     let mut turn = sent();
     let error = ProviderError {
         kind: ProviderErrorKind::Retry { after: None },
@@ -154,7 +154,7 @@ fn a_request_that_failed_waits_and_collects_before_it_goes_out_again() {
 }
 
 #[test]
-fn an_interrupt_ends_the_waiting() {
+fn an_interrupt_ends_the_wait() {
     let mut turn = sent();
     let error = ProviderError {
         kind: ProviderErrorKind::Retry { after: None },

@@ -1,4 +1,4 @@
-//! Random streams, answers and interrupts: whatever comes, every call that was executed has exactly one result.
+//! Random streams, answers and interrupts: in every case, each executed call has exactly one result.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::provider::{
     ProviderError, ProviderErrorKind, Response, StreamError, StreamErrorKind, StreamEvent,
 };
 
-/// One answer of a model, or what came instead of it.
+/// One answer of a model, or a failure.
 #[derive(Debug, Clone)]
 enum Reply {
     Refused { retryable: bool },
@@ -55,17 +55,17 @@ fn reply() -> impl Strategy<Value = Reply> {
     ]
 }
 
-/// A turn, and the driver's side of it: what was executed, and what has its result.
+/// A turn with the driver's side of it: what was executed, and what has its result.
 struct Rig {
     turn: Driven,
-    /// What the model calls them.
+    /// Their ids on the wire.
     names: HashMap<CallRef, WireId>,
     delivered: HashSet<CallRef>,
     open: HashSet<CallRef>,
     next_id: usize,
     last: Option<Next>,
     over: bool,
-    /// Whether hooks make it go on when it would end.
+    /// Whether hooks make it continue when it would end.
     hooks_say: Vec<bool>,
 }
 
@@ -89,7 +89,7 @@ impl Rig {
         }
     }
 
-    /// Feeds a fact and checks all that follows from it, draining at once when that is asked for.
+    /// Feeds a fact and checks everything that follows, draining at once if requested.
     fn feed(&mut self, fact: Fact) -> bool {
         let (mut drains, mut asked_to_stop) = (false, false);
         let nexts = self.turn.handle(fact);
@@ -134,7 +134,7 @@ impl Rig {
                 | Next::ShowThinking(_)
                 | Next::ShowInputStarted { .. }
                 | Next::ShowInput { .. }
-                | Next::Keep(_)
+                | Next::Keep { .. }
                 | Next::Discard
                 | Next::TellBroken(_)
                 | Next::Warn(_)
@@ -154,7 +154,7 @@ impl Rig {
         }
         if asked_to_stop {
             let fact = match self.hooks_say.pop() {
-                Some(true) => Fact::MustGoOn("more".into()),
+                Some(true) => Fact::MustContinue("more".into()),
                 Some(false) | None => Fact::MayStop,
             };
             return self.feed(fact);

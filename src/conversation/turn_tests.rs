@@ -1,4 +1,4 @@
-//! The rules about what makes an exchange continue, one test each.
+//! What makes an exchange continue, one test each.
 
 use std::time::Duration;
 
@@ -22,8 +22,7 @@ pub(crate) fn origin() -> Origin {
     }
 }
 
-/// A turn whose first message has gone out, with a driver that has no other message and no patience: what waits for a next
-/// try, tries.
+/// A turn whose first message was sent, with a driver that has no other messages and retries at once.
 #[derive(Debug)]
 pub(crate) struct Driven {
     pub turn: Turn,
@@ -82,7 +81,7 @@ pub(crate) fn call_with(id: &str, input: Value) -> Block {
     })
 }
 
-/// A call whose input has come only as far as `raw`.
+/// A call whose input has arrived only up to `raw`.
 pub(crate) fn half_call(id: &str, raw: &str) -> Block {
     Block::ToolUse(ToolUse {
         id: id.into(),
@@ -93,7 +92,7 @@ pub(crate) fn half_call(id: &str, raw: &str) -> Block {
     })
 }
 
-/// The first call of an exchange is run.
+/// The request to run the first call of an exchange.
 pub(crate) fn execute(id: &str) -> Next {
     Next::Execute(ToolCall {
         call: CallRef::main(1),
@@ -166,7 +165,7 @@ pub(crate) fn deliver_from(first: u32, results: &[ToolResult]) -> Next {
     }
 }
 
-/// The stream broke, and was not asked for again.
+/// The stream broke, and was not requested again.
 fn broken_off() -> Next {
     Next::Finish(Ending::Failed {
         problem: "the connection to the provider broke: unexpected end".into(),
@@ -201,7 +200,7 @@ pub(crate) fn endings(nexts: &[Next]) -> Vec<&Ending> {
 }
 
 #[test]
-fn an_answer_without_calls_is_the_end() {
+fn an_answer_without_calls_ends_the_exchange() {
     let mut turn = turn();
     assert_eq!(turn.handle(written("Hel")), [Next::ShowText("Hel".into())]);
     assert_eq!(turn.handle(ended(text("Hello"))), []);
@@ -232,7 +231,7 @@ fn a_call_is_handed_over_when_its_block_ends() {
 }
 
 #[test]
-fn the_content_decides_whether_the_loop_goes_on_never_the_stop_reason() {
+fn the_content_decides_whether_the_loop_continues_never_the_stop_reason() {
     for reason in [StopReason::EndTurn, StopReason::Unknown("tired".into())] {
         let nexts = give(&mut turn(), &[call("a")], reason.clone());
         let expected = [
@@ -261,7 +260,7 @@ fn results_are_delivered_in_the_order_of_the_blocks() {
 }
 
 #[test]
-fn a_call_that_ran_but_is_missing_in_the_answer_is_put_into_it() {
+fn a_call_that_ran_but_is_missing_in_the_answer_is_added() {
     let mut turn = turn();
     turn.handle(ended(call("a")));
     turn.handle(over(whole(&[text("hm")], StopReason::EndTurn)));
@@ -276,7 +275,7 @@ fn a_call_that_ran_but_is_missing_in_the_answer_is_put_into_it() {
 }
 
 #[test]
-fn a_stream_that_breaks_before_a_call_is_asked_for_again() {
+fn a_stream_that_breaks_before_a_call_is_requested_again() {
     let mut turn = turn();
     turn.handle(written("Let me"));
     turn.handle(ended(half_call("a", "{\"file")));
@@ -306,7 +305,7 @@ fn a_stream_that_breaks_before_a_call_is_asked_for_again() {
 }
 
 #[test]
-fn a_stream_that_breaks_after_a_call_keeps_what_is_complete_and_goes_on() {
+fn a_stream_that_breaks_after_a_call_keeps_complete_blocks_and_continues() {
     let mut turn = turn();
     turn.handle(ended(text("I read")));
     turn.handle(ended(call("a")));
@@ -357,7 +356,7 @@ fn a_final_error_of_a_stream_ends_the_run_with_the_results_delivered() {
 }
 
 #[test]
-fn a_request_is_given_up_after_its_tries_and_an_answer_resets_them() {
+fn a_request_fails_after_its_attempts_and_an_answer_resets_the_count() {
     let mut turn = turn();
     let passing = || {
         Fact::Failed(ProviderError {
@@ -383,7 +382,7 @@ fn a_request_is_given_up_after_its_tries_and_an_answer_resets_them() {
         hint: Some("wait".into()),
     };
     assert_eq!(turn.handle(passing()), [Next::Finish(ending)]);
-    assert_eq!(turn.handle(passing()), [], "what is over stays over");
+    assert_eq!(turn.handle(passing()), [], "an ended exchange stays ended");
 }
 
 #[test]
@@ -402,7 +401,7 @@ fn a_final_error_is_not_retried() {
 }
 
 #[test]
-fn a_call_cut_off_by_max_tokens_is_not_executed_and_the_loop_goes_on() {
+fn a_call_cut_off_by_max_tokens_is_not_executed_and_the_loop_continues() {
     let block = half_call("a", "{\"content\":\"abc");
     let nexts = give(
         &mut turn(),
@@ -438,7 +437,7 @@ fn a_call_cut_off_by_max_tokens_is_not_executed_and_the_loop_goes_on() {
 }
 
 #[test]
-fn an_input_that_is_no_object_is_shown_to_the_model() {
+fn an_input_that_is_not_an_object_is_shown_to_the_model() {
     let told = |block| {
         let nexts = give(&mut turn(), &[block], StopReason::ToolUse);
         match &nexts[1] {
@@ -456,7 +455,7 @@ fn an_input_that_is_no_object_is_shown_to_the_model() {
 }
 
 #[test]
-fn the_same_call_is_told_at_the_third_time_and_ends_the_run_at_the_fifth() {
+fn the_third_equal_call_warns_the_model_and_the_fifth_ends_the_run() {
     let mut turn = turn();
     let same = |id: &str| call_with(id, json!({"file_path": "x"}));
     let mut told = Vec::new();
@@ -479,7 +478,7 @@ fn the_same_call_is_told_at_the_third_time_and_ends_the_run_at_the_fifth() {
 }
 
 #[test]
-fn five_same_calls_in_one_answer_end_the_run_whatever_follows_them() {
+fn five_equal_calls_in_one_answer_end_the_run_whatever_follows_them() {
     let mut blocks: Vec<Block> = ["a", "b", "c", "d", "e"]
         .map(|id| call_with(id, json!({"file_path": "x"})))
         .to_vec();
@@ -492,7 +491,7 @@ fn five_same_calls_in_one_answer_end_the_run_whatever_follows_them() {
 }
 
 #[test]
-fn another_call_in_between_starts_the_count_anew() {
+fn another_call_in_between_resets_the_count() {
     let mut turn = turn();
     let same = |id: &str| call_with(id, json!({"file_path": "x"}));
     for round in 0..4 {

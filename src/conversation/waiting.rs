@@ -7,7 +7,7 @@ use crate::executor::pipeline::Report;
 use crate::hooks;
 use crate::provider::{Batch, ProviderError, ResponseStream};
 
-/// What the exchange waits for, beside its calls.
+/// What the exchange waits for, in addition to its calls.
 pub(super) enum Waiting {
     /// Only for calls, or for the person.
     Nothing,
@@ -32,7 +32,7 @@ pub(super) enum Arrived {
 }
 
 impl Waiting {
-    /// Cancel-safe: what has not come is waited for again.
+    /// Cancel-safe: nothing that has not arrived is lost.
     pub async fn arrival(&mut self) -> Arrived {
         let arrived = match self {
             Waiting::Nothing => std::future::pending().await,
@@ -50,7 +50,7 @@ impl Waiting {
     }
 }
 
-/// Waits until that moment; forever if there is none.
+/// Waits until that time, or forever without one.
 pub(super) async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,

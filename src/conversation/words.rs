@@ -1,4 +1,4 @@
-//! What is said about answers and calls that did not go as they should. Pure.
+//! Texts about answers and calls that failed or are incomplete. Pure.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use crate::provider::{StreamError, StreamErrorKind};
 
 /// About an answer that is empty or blank.
 pub(super) const NOTHING_SAID: &str = "the model returned an empty answer";
-/// About an answer that goes on after a pause.
+/// About an answer that continues after a pause.
 pub(super) const PAUSED: &str = "the provider paused the answer";
 
-/// The result of a call that was never handed over.
+/// The result of a call that never reached the executor.
 pub(super) fn not_run(call: &ToolUse, stop_reason: Option<&StopReason>) -> ToolResult {
     let name = &call.name;
     let text = if call.input.is_object() {
@@ -42,7 +42,7 @@ pub(super) fn stream_problem(error: &StreamError) -> String {
     }
 }
 
-/// What the person is told where the rest of an answer is missing, and what came of it stays.
+/// The notice for the person about an incomplete answer that is kept.
 pub(super) fn kept_of(error: &StreamError) -> String {
     let broke = match error.kind {
         StreamErrorKind::Api => format!(
@@ -54,11 +54,11 @@ pub(super) fn kept_of(error: &StreamError) -> String {
     format!("{broke}; what had arrived was kept")
 }
 
-/// What to do about such a problem.
+/// What to do about that.
 pub(super) const STREAM_HINT: &str =
     "the answer so far is kept; send \"continue\", or resume with --continue";
 
-/// Words about an answer that ended before it was over.
+/// The text about an answer that ended early.
 pub(super) fn cut_short(stop_reason: Option<&StopReason>) -> Option<String> {
     match stop_reason? {
         StopReason::MaxTokens => Some("the answer was cut off: it reached its length limit".into()),
@@ -74,7 +74,7 @@ pub(super) fn cut_short(stop_reason: Option<&StopReason>) -> Option<String> {
     }
 }
 
-/// The ending of an exchange in which nothing was said and nothing was done.
+/// The ending of an exchange without any text or call.
 pub(super) fn silent(problem: Option<String>) -> Ending {
     Ending::Failed {
         problem: problem.unwrap_or_else(|| NOTHING_SAID.to_owned()),

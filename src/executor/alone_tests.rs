@@ -11,7 +11,7 @@ fn must_be_alone(rig: &mut Rig, id: &str) {
 fn went_on(rig: &Rig) -> Vec<CallRef> {
     let steps = rig.steps.iter();
     let calls = steps.filter_map(|step| match step {
-        Step::GoOn(call) => Some(*call),
+        Step::Proceed(call) => Some(*call),
         _ => None,
     });
     calls.collect()

@@ -114,6 +114,39 @@ async fn calls_with_one_id_on_the_wire_are_told_apart_by_their_own_names() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_harmless_call_that_its_tool_wants_confirmed_runs_by_answer_rule_or_bypass_only() {
+    for (mode, rule, asks, result) in [
+        (Mode::Default, None, true, "it ran"),
+        (Mode::Plan, None, true, "it ran"),
+        (Mode::Default, Some("Insists"), false, "it ran"),
+        (Mode::BypassPermissions, None, false, "it ran"),
+        (Mode::DontAsk, None, false, "dontAsk mode denies it"),
+    ] {
+        let mut rig = Rig::with(Setting {
+            mode,
+            asking: Asking::Person,
+            ..Setting::default()
+        });
+        if let Some(rule) = rule {
+            let source = Source::Session;
+            rig.context.shared.allow(rule, &source).expect("a rule");
+        }
+        rig.call("a", "Insists", json!({}));
+        rig.stream_ended();
+        if asks {
+            let request = rig.request("a").await;
+            assert_eq!(request.reason, "it wants to be confirmed");
+            assert!(request.rule.is_none(), "{mode:?}: no rule was missing");
+            rig.answer("a", Answer::Allow);
+        }
+        let results = rig.results().await;
+        let text = results[0].as_text();
+        assert!(text.contains(result), "{mode:?}, {rule:?}: {text}");
+        assert_eq!(asked(&rig).is_empty(), !asks, "{mode:?}, {rule:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn with_nobody_to_ask_the_call_is_denied_and_says_so() {
     let mut rig = Rig::with(Setting {
         mode: Mode::Default,

@@ -282,8 +282,9 @@ impl CallRun {
         if is_alone {
             return Ok(());
         }
-        let (go_on, alone) = oneshot::channel();
-        self.report(Report::MustBeAlone(call.clone(), go_on)).await;
+        let (proceed, alone) = oneshot::channel();
+        self.report(Report::MustBeAlone(call.clone(), proceed))
+            .await;
         let alone = async { alone.await.map_err(|_| ToolError::cancelled()) };
         self.unless_cancelled(call, alone).await
     }

@@ -1,14 +1,18 @@
 //! What the calls of one conversation run with.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use serde_json::Value;
 
 use super::shared::{Shared, Stance};
+use crate::config::logged;
 use crate::hooks::Scene;
-use crate::permissions::{Asked, Links, RealLinks, Remembered, Verdict, World, decide};
-use crate::protocol::Mode;
+use crate::permissions::{
+    Asked, Links, RealLinks, Remembered, Rule, RuleList, Rules, Source, Verdict, World, decide,
+};
+use crate::protocol::{Allows, Mode};
+use crate::tools::custom;
 use crate::tools::files::Ledger;
 use crate::tools::offered::Tools;
 use crate::tools::subagents::Starter;
@@ -27,6 +31,8 @@ pub struct Context {
     /// Its calls are decided in this mode where the session's is not stricter.
     pub strictest: Option<Mode>,
     cwd: RwLock<PathBuf>,
+    /// What needs no question until the turn ends.
+    for_turn: RwLock<Vec<Rule>>,
 }
 
 impl Context {
@@ -41,16 +47,47 @@ impl Context {
             starter: Starter::default(),
             strictest: None,
             cwd,
+            for_turn: RwLock::default(),
         }
     }
 
     /// The mode and the rules that its calls are decided by.
     pub fn stance(&self) -> Stance {
-        let stance = self.shared.stance();
+        let mut stance = self.shared.stance();
+        let for_turn = self.for_turn.read().unwrap_or_else(PoisonError::into_inner);
+        if !for_turn.is_empty() {
+            let rules = Arc::make_mut(&mut stance.rules);
+            rules.allow.extend(for_turn.iter().cloned());
+        }
         Stance {
             mode: self.tightened(stance.mode),
             ..stance
         }
+    }
+
+    /// Until the turn ends, what these rules cover needs no question.
+    pub fn allow_for_turn(&self, allows: &Allows) {
+        let source = Source::File(allows.file.clone());
+        let mut rules = Rules::default();
+        for rule in &allows.rules {
+            // What is no rule was named when the file was read.
+            let _ = rules.add(RuleList::Allow, rule, &source);
+        }
+        if !rules.allow.is_empty() {
+            let added = allows.rules.join(", ");
+            tracing::info!(rules = %logged(added), source = %logged(source), "rules for this turn");
+        }
+        self.for_turn().extend(rules.allow);
+    }
+
+    /// A turn begins, or has ended.
+    pub fn end_turn(&self) {
+        self.for_turn().clear();
+    }
+
+    fn for_turn(&self) -> RwLockWriteGuard<'_, Vec<Rule>> {
+        let for_turn = self.for_turn.write();
+        for_turn.unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn mode(&self) -> Mode {
@@ -61,28 +98,22 @@ impl Context {
         self.strictest.map_or(mode, |own| mode.stricter(own))
     }
 
-    /// Looks whether there are other types of subagents now; from the next request on they are offered. Returns what is wrong
-    /// with them. Costs a few looks at the disk.
-    pub fn refresh_agents(&self) -> Vec<String> {
-        let Some(agents) = self
-            .shared
-            .agents
-            .as_ref()
-            .filter(|_| self.starter.leads_on())
-        else {
-            return Vec::new();
-        };
-        let Some(problems) = agents.refresh() else {
-            return Vec::new();
-        };
-        self.tools.describe(|about| about.agents = agents.kinds());
-        problems
+    /// Looks whether files add something else now; it is offered from the next request on. Returns what is wrong with them, or
+    /// `None` where nothing has changed. Costs a few looks at the disk.
+    pub fn refresh_extensions(&self) -> Option<Vec<String>> {
+        let catalogue = self.shared.catalogue.as_ref();
+        let catalogue = catalogue.filter(|_| self.starter.leads_on())?;
+        let mut problems = catalogue.refresh()?;
+        let now = catalogue.now();
+        problems.extend(self.tools.change(|all| custom::replace(all, &now.tools)));
+        self.tools.describe(|about| about.extensions = now);
+        Some(problems)
     }
 
     /// What would be decided about a call; `None` if there is no such tool.
     pub async fn judge(&self, tool: &str, input: &Value) -> Option<Verdict> {
         let offered = self.tools.snapshot();
-        let found = offered.find(tool)?;
+        let found = offered.find_or_deferred(tool)?;
         let asked = Asked {
             tool,
             input,

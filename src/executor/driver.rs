@@ -62,6 +62,8 @@ pub enum Observed {
     ModeIs(Mode),
     /// The model plans to do this.
     Planned(Vec<Todo>),
+    /// The model has asked for these tools.
+    Activated(Vec<String>),
     Completed {
         call: CallRef,
         result: ToolResult,
@@ -104,7 +106,7 @@ struct Tracked {
     /// Where the reply to its open question goes.
     reply_to: Option<ReplyTo>,
     /// It waits to be alone.
-    go_on: Option<oneshot::Sender<()>>,
+    proceed: Option<oneshot::Sender<()>>,
     /// What its last run had for the person.
     for_person: ForPerson,
     shown: Shown,
@@ -167,7 +169,7 @@ impl Executor {
                 begun: None,
                 works: false,
                 reply_to: None,
-                go_on: None,
+                proceed: None,
                 for_person: ForPerson::default(),
                 shown: Shown::Nothing,
                 permit: None,
@@ -316,10 +318,10 @@ impl Executor {
             Report::Rewritten(id, input, by) => {
                 observer.observe(Observed::Rewritten(id, input, by));
             }
-            Report::MustBeAlone(call, go_on) => {
+            Report::MustBeAlone(call, proceed) => {
                 let traits = self.traits(&call);
                 if let Some(tracked) = self.calls.get_mut(&call.call) {
-                    tracked.go_on = Some(go_on);
+                    tracked.proceed = Some(proceed);
                     tracked.safe = traits.safe;
                 }
                 self.feed(Input::Reclassified(call.call, traits), observer);
@@ -394,11 +396,11 @@ impl Executor {
                 observer.observe(Observed::Begun(id));
                 self.begin(id);
             }
-            Step::GoOn(id) => {
-                let waiting = self.calls.get_mut(&id).and_then(|call| call.go_on.take());
-                if let Some(go_on) = waiting {
+            Step::Proceed(id) => {
+                let waiting = self.calls.get_mut(&id).and_then(|call| call.proceed.take());
+                if let Some(proceed) = waiting {
                     // One that was stopped in the meantime no longer listens.
-                    let _ = go_on.send(());
+                    let _ = proceed.send(());
                 }
             }
             Step::Stop(id) => {
@@ -497,6 +499,10 @@ impl Executor {
                     observer.observe(Observed::ModeIs(mode));
                 }
                 ContextChange::Todos(todos) => observer.observe(Observed::Planned(todos)),
+                ContextChange::Activated(tools) => {
+                    observer.observe(Observed::Activated(tools.clone()));
+                    self.context.tools.activate(&tools);
+                }
             }
         }
     }

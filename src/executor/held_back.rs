@@ -10,7 +10,7 @@ use crate::tools::ToolError;
 
 impl CallRun {
     /// Asks whether the command may run freely. Nothing of what it tried has happened.
-    pub(super) async fn permission_to_go_on(
+    pub(super) async fn permission_to_continue(
         &self,
         case: &Case<'_>,
         held: &ToolError,

@@ -40,7 +40,7 @@ pub enum Step {
     /// Start the call.
     Begin(CallRef),
     /// Nothing else executes: the call that waited for that goes on.
-    GoOn(CallRef),
+    Proceed(CallRef),
     /// Stop the running call; its `Finished` still comes.
     Stop(CallRef),
     /// Show that the call is allowed to finish.
@@ -217,7 +217,7 @@ impl Machine {
                 self.stop_where(|_, _| true, &Why::Discarded, &mut steps);
             }
         }
-        self.let_one_go_on(&mut steps);
+        self.let_one_proceed(&mut steps);
         self.start_what_may(&mut steps);
         self.deliver_when_complete(&mut steps);
         steps
@@ -367,7 +367,7 @@ impl Machine {
     }
 
     /// Of the calls that wait to be alone, the first goes on once nothing else executes.
-    fn let_one_go_on(&mut self, steps: &mut Vec<Step>) {
+    fn let_one_proceed(&mut self, steps: &mut Vec<Step>) {
         let waits = |call: &Tracked| {
             call.state
                 == Call::Executing {
@@ -382,7 +382,7 @@ impl Machine {
         if let Some(at) = self.calls.iter().position(waits) {
             let call = self.calls[at].call;
             self.runs(call);
-            steps.push(Step::GoOn(call));
+            steps.push(Step::Proceed(call));
         }
     }
 

@@ -457,7 +457,7 @@ fn play(policy: Policy, events: &[Event]) -> (Rig, usize) {
                     assert!(executing.len() <= policy.limit, "the limit holds");
                 }
                 Step::Complete(id, ..) => executing.retain(|other| *other != at(id)),
-                Step::GoOn(_) | Step::Stop(_) | Step::Finishing(_) | Step::Deliver(_) => {}
+                Step::Proceed(_) | Step::Stop(_) | Step::Finishing(_) | Step::Deliver(_) => {}
             }
         }
         seen = rig.steps.len();

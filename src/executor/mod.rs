@@ -11,6 +11,7 @@ pub mod driver;
 mod held_back;
 #[cfg(test)]
 mod held_back_tests;
+mod inner;
 pub mod machine;
 pub mod permission;
 pub mod pipeline;

@@ -102,10 +102,11 @@ impl CallRun {
         };
         let mut rule = None;
         match said {
-            // What the tool itself wants to be looked at, no rule allows.
-            Validated::Ask(reason) if verdict.decision() == Decision::Allow => {
+            // Being harmless by default is not enough for a call that the tool itself wants to be confirmed.
+            Validated::Ask(reason) if verdict.allows_by_default() => {
                 changes = None;
-                verdict = Verdict::ask(verdict.cause().clone(), reason);
+                let asks = Verdict::ask(verdict.cause().clone(), reason);
+                verdict = conclude(asks, None, self.context.mode());
             }
             Validated::Fine | Validated::Ask(_) => rule = self.rule_to_offer(call, tool, &verdict),
         }

@@ -107,7 +107,7 @@ impl CallRun {
         tokio::spawn(running.instrument(span));
     }
 
-    async fn run(self, call: ToolCall) -> Done {
+    pub(super) async fn run(self, call: ToolCall) -> Done {
         // What hooks have to say to the model.
         let mut told = Vec::new();
         let mut done = match self.steps(&call, &mut told).await {
@@ -175,7 +175,7 @@ impl CallRun {
                 heard: &heard,
                 insists: true,
             };
-            let permit = self.permission_to_go_on(&case, error).await?;
+            let permit = self.permission_to_continue(&case, error).await?;
             output = self.work(call, tool.as_ref(), permit, &cx).await;
         }
         self.hear_hooks_afterwards(call, tool.as_ref(), &output, told)
@@ -262,6 +262,9 @@ impl CallRun {
 
     fn find(&self, call: &ToolCall) -> Result<Arc<dyn AnyTool>, Failure> {
         self.offered.find(&call.name).cloned().ok_or_else(|| {
+            if let Some(text) = self.offered.how_to_load(&call.name) {
+                return refused(call, text, "the model has to load this tool first");
+            }
             let near = self
                 .offered
                 .nearest(&call.name)
@@ -302,6 +305,9 @@ impl CallRun {
             journal,
             asker: self.asker(call.call),
             starter: self.context.starter.clone(),
+            inner: self.inner(call),
+            extensions: self.context.shared.extensions(),
+            deferred: self.offered.deferred().clone(),
             off_limits: off_limits(&self.context),
             ledger: self.context.ledger.clone(),
             env: self.context.shared.env.clone(),

@@ -22,11 +22,11 @@ async fn asking(rig: &mut Rig, tool: &str, questions: &[&str]) -> Question {
 }
 
 fn yes() -> Reply {
-    Reply::Chosen(Chosen {
+    Reply::Chosen(vec![Chosen {
         options: vec![0],
         text: None,
         ..Chosen::default()
-    })
+    }])
 }
 
 /// What has been seen of the call's phases.
@@ -52,18 +52,18 @@ async fn a_tool_asks_and_goes_on_with_the_reply() {
         Question {
             call: CallRef::from("a"),
             asker: None,
-            kind: QuestionKind::Choice(question("really?")),
+            kind: QuestionKind::Choice(vec![question("really?")]),
         }
     );
     rig.pass(secs(3600)).await;
     assert_eq!(phases(&rig).last(), Some(&Phase::WaitingForApproval));
     rig.reply(
         "a",
-        Reply::Chosen(Chosen {
+        Reply::Chosen(vec![Chosen {
             options: Vec::new(),
             text: Some("perhaps".into()),
             ..Chosen::default()
-        }),
+        }]),
     );
     rig.stream_ended();
     assert_eq!(rig.deliver().await.results, ["[] Some(\"perhaps\")"]);

@@ -56,8 +56,8 @@ impl CallRun {
         }
         let (context, reports) = (self.context.clone(), self.reports.clone());
         let one_by_one = Arc::new(Mutex::new(()));
-        Asker::new(move |request| {
-            let question = context.question(call, QuestionKind::Choice(request));
+        Asker::new(move |requests| {
+            let question = context.question(call, QuestionKind::Choice(requests));
             let (reports, one_by_one) = (reports.clone(), one_by_one.clone());
             async move {
                 let _alone = one_by_one.lock().await;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use self::tools::{Asks, Several};
+use self::tools::{Asks, Insists, Several};
 use super::context::Context;
 use super::driver::{Executor, Observed, Observer};
 use super::machine::Policy;
@@ -282,7 +282,8 @@ impl Rig {
         let added = added
             .and_then(|()| registry.add(Asks::<true>))
             .and_then(|()| registry.add(Asks::<false>))
-            .and_then(|()| registry.add(Several));
+            .and_then(|()| registry.add(Several))
+            .and_then(|()| registry.add(Insists));
         added.expect("names of their own");
         if setting.tools == Tools::Real {
             registry = Registry::built_in();

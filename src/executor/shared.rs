@@ -11,8 +11,8 @@ use crate::hooks::Runner;
 use crate::permissions::{Cause, Decision, Rule, RuleList, Rules, Source, Store, Verdict, Warning};
 use crate::process::sandbox;
 use crate::process::sandbox::Unasked;
-use crate::protocol::{InterruptBehavior, KnownRule, Mode};
-use crate::settings::agents::Catalogue;
+use crate::protocol::{Block, CustomCommand, Extensions, InterruptBehavior, KnownRule, Mode};
+use crate::settings::extensions::Catalogue;
 use crate::settings::files::Files;
 use crate::tools::Environment;
 
@@ -29,8 +29,8 @@ pub struct Shared {
     pub hooks: Option<Runner>,
     /// The settings files, which may change while the program runs.
     pub live: Option<Live>,
-    /// The types of subagents; `None` where there are none.
-    pub agents: Option<Catalogue>,
+    /// What files add; `None` where nothing does.
+    pub catalogue: Option<Catalogue>,
     stance: watch::Sender<Stance>,
 }
 
@@ -101,12 +101,28 @@ impl Shared {
             store: None,
             hooks: None,
             live: None,
-            agents: None,
+            catalogue: None,
             stance: watch::Sender::new(Stance {
                 mode,
                 rules: Arc::new(rules),
             }),
         }
+    }
+
+    /// What files have added.
+    pub fn extensions(&self) -> Arc<Extensions> {
+        let catalogue = self.catalogue.as_ref();
+        catalogue.map(Catalogue::now).unwrap_or_default()
+    }
+
+    /// The custom command that a message is, with its arguments.
+    pub fn typed_command(&self, message: &[Block]) -> Option<(CustomCommand, String)> {
+        let [Block::Text { text, .. }] = message else {
+            return None;
+        };
+        let (name, arguments) = CustomCommand::split(text)?;
+        let command = self.extensions().command(name).cloned()?;
+        Some((command, arguments.to_owned()))
     }
 
     pub fn stance(&self) -> Stance {

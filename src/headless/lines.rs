@@ -7,12 +7,23 @@ use serde_json::{Value, json};
 
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    Block, CallEvent, CallOutcome, Ending, Message, Mode, Phase, TurnEvent, TurnSummary, Usage,
-    WireId,
+    Block, CallEvent, CallOutcome, Ending, Extensions, Message, Mode, Phase, ToolState, TurnEvent,
+    TurnSummary, Usage, WireId,
 };
 
 pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
-    let tools: Vec<&str> = opened.tools.iter().map(|tool| &*tool.name).collect();
+    let tools = opened.tools.iter();
+    let offered = tools.filter(|tool| tool.state == ToolState::Offered);
+    let tools: Vec<&str> = offered.map(|tool| &*tool.name).collect();
+    let Extensions {
+        agents,
+        skills,
+        commands,
+        ..
+    } = &*opened.extensions;
+    let commands = commands.iter().map(|command| &*command.name);
+    let skills = skills.iter().map(|skill| &*skill.name);
+    let agents = agents.iter().map(|agent| agent.name.as_str());
     json!({
         "type": "system",
         "subtype": "init",
@@ -22,10 +33,13 @@ pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
         "cwd": cwd,
         "tools": tools,
         "permission_mode": mode.name(),
+        "slash_commands": commands.collect::<Vec<_>>(),
+        "skills": skills.collect::<Vec<_>>(),
+        "agents": agents.collect::<Vec<_>>(),
     })
 }
 
-/// The line of an event, for those that have one. In a subagent, `parent` is the call that has started it.
+/// The line of an event, if it has one. In a subagent, `parent` is the call that started it.
 pub fn turn(event: &TurnEvent, parent: Option<&WireId>, session: &str) -> Option<Value> {
     let mut line = match event {
         TurnEvent::Answered {
@@ -76,7 +90,7 @@ pub fn turn(event: &TurnEvent, parent: Option<&WireId>, session: &str) -> Option
         | TurnEvent::Text(_)
         | TurnEvent::Thinking(_)
         | TurnEvent::Paused { .. }
-        | TurnEvent::GoneOn
+        | TurnEvent::Continued
         | TurnEvent::Finished(_) => return None,
     };
     of_parent(&mut line, parent);
@@ -132,13 +146,13 @@ pub fn result(summary: &TurnSummary, session: &str) -> Value {
     line
 }
 
-/// In dollars; what is not known is not there, and not 0.
+/// In dollars; left out if unknown, and not 0.
 fn total_cost(summary: &TurnSummary) -> Option<f64> {
     let is_told = summary.responses == 0 || summary.usage != Usage::default();
     summary.cost.filter(|_| is_told)
 }
 
-/// The blocks of a message as the model gets them: a note is a text like others, an error stands in its tag.
+/// The blocks of a message as they are sent to the model: a note is a normal text, an error is inside its tag.
 fn as_sent(message: &Message) -> Vec<Block> {
     let sent = message.content.iter().map(|block| match block {
         Block::Text {
@@ -152,16 +166,16 @@ fn as_sent(message: &Message) -> Vec<Block> {
     sent.collect()
 }
 
-/// A call of the model, as its lines name it.
+/// A call of the model, with its names for the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     pub wire: WireId,
     pub tool: String,
-    /// The call that has started the subagent whose call this is.
+    /// The call that started the subagent to which this call belongs.
     pub parent: Option<WireId>,
 }
 
-/// The line of what happens to a call, where it has one.
+/// The line of a call's event, if it has one.
 pub fn call(call: &Named, at: Duration, event: &CallEvent, session: &str) -> Option<Value> {
     let mut line = json!({
         "type": "tool",
@@ -175,7 +189,7 @@ pub fn call(call: &Named, at: Duration, event: &CallEvent, session: &str) -> Opt
             line["state"] = json!("queued");
             line["input"] = json!(input);
         }
-        // A call is `executing` once; how far it has come after that is progress.
+        // A call becomes `executing` once; later phases are progress.
         CallEvent::Reached(Phase::Validating) => line["state"] = json!("executing"),
         CallEvent::Reached(phase) => line["phase"] = json!(phase),
         CallEvent::Progress(printed) => line["text"] = json!(printed.text),
@@ -229,7 +243,7 @@ mod tests {
     use crate::protocol::{ForPerson, Shown, ToolResult};
 
     #[test]
-    fn a_note_is_written_like_any_text() {
+    fn a_note_is_printed_like_any_text() {
         let told = Message::from_user(vec![Block::by_hooks("late")]);
         let line = turn(&TurnEvent::Delivered(told), None, "s").expect("a line");
         let text = "<hook>\nlate\n</hook>";
@@ -240,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_written_with_its_tag() {
+    fn an_error_is_printed_with_its_tag() {
         let result = ToolResult::error("a".into(), "no");
         let told = Message::from_user(vec![Block::ToolResult(result)]);
         let line = turn(&TurnEvent::Delivered(told), None, "s").expect("a line");
@@ -252,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_has_its_cost_where_it_is_known() {
+    fn a_result_has_its_cost_if_it_is_known() {
         let line = |cost, usage| {
             let took = Duration::from_millis(5);
             let summary = TurnSummary {
@@ -268,13 +282,13 @@ mod tests {
             ..Usage::default()
         };
         assert_eq!(line(Some(0.25), usage), Some(json!(0.25)));
-        assert_eq!(line(None, usage), None, "the price is not known");
+        assert_eq!(line(None, usage), None, "the price is unknown");
         let untold = Usage::default();
-        assert_eq!(line(Some(0.0), untold), None, "nor what was used");
+        assert_eq!(line(Some(0.0), untold), None, "the usage is unknown");
     }
 
     #[test]
-    fn a_completed_call_says_how_it_came_to_its_result() {
+    fn a_completed_call_has_its_outcome() {
         let completed = CallEvent::Completed {
             result: ToolResult::error("a".into(), "skipped"),
             ran: Duration::from_millis(3),

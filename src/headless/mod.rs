@@ -21,7 +21,7 @@ use crate::protocol::{
 };
 use crate::text::clean;
 
-/// How long the agent has to stop running calls at the end. Longer than a call's own grace.
+/// How long the agent has to stop running calls at the end. Longer than a call's own grace period.
 const LAST_GRACE: Duration = Duration::from_secs(6);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -44,15 +44,15 @@ pub enum Exit {
     Done,
     Failed,
     Interrupted,
-    /// Nobody reads the output any more.
-    Deserted,
+    /// The reader has closed the output.
+    OutputClosed,
     Ended(Signal),
 }
 
 impl Exit {
     pub fn code(self) -> u8 {
         match self {
-            Exit::Done | Exit::Deserted => 0,
+            Exit::Done | Exit::OutputClosed => 0,
             Exit::Failed => 1,
             Exit::Interrupted => 130,
             Exit::Ended(signal) => signal.exit_code(),
@@ -60,7 +60,7 @@ impl Exit {
     }
 }
 
-/// Sends the prompt, prints what comes, and waits until nothing runs any more.
+/// Sends the prompt, prints the events, and waits until everything has ended.
 pub async fn run(mut agent: AgentHandle, run: Run, output: Output, mut signals: Signals) -> Exit {
     let mut printer = Printer::new(run, output);
     printer.submit(&agent);
@@ -75,7 +75,7 @@ pub async fn run(mut agent: AgentHandle, run: Run, output: Output, mut signals: 
             }
             () = patience.over() => break patience.exit(Exit::Failed),
             came = next_event(&mut printer.output, &mut agent.events) => match came {
-                Arrival::NobodyReads => break Exit::Deserted,
+                Arrival::NobodyReads => break Exit::OutputClosed,
                 Arrival::AgentEnded => break internal_error(),
                 Arrival::Event(event) => if let Some(exit) = printer.print(*event) {
                     break patience.exit(exit);
@@ -90,24 +90,22 @@ pub async fn run(mut agent: AgentHandle, run: Run, output: Output, mut signals: 
     };
     let exit = end(agent, exit).await;
     match written {
-        Err(error) if matches!(exit, Exit::Done | Exit::Deserted) => write_failed(&error),
+        Err(error) if matches!(exit, Exit::Done | Exit::OutputClosed) => write_failed(&error),
         Ok(()) | Err(_) => exit,
     }
 }
 
-/// What the run waited for.
+/// What the run waits for.
 enum Arrival {
     Event(Box<AgentEvent>),
     AgentEnded,
-    /// The reader has gone, or the writer has failed and says why at the end.
+    /// The reader has closed the output, or writing failed; the reason is reported at the end.
     NobodyReads,
 }
 
-/// The next event, once there is room to print it. Cancel-safe.
+/// The next event, once there is space to print it. Cancel-safe.
 async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Told>) -> Arrival {
-    let Output {
-        lines, deserted, ..
-    } = output;
+    let Output { lines, closed, .. } = output;
     let event = async {
         if !output::has_room(lines.as_ref()).await {
             return Arrival::NobodyReads;
@@ -119,12 +117,12 @@ async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Told>) -> A
     };
     tokio::select! {
         biased;
-        Ok(()) = deserted => Arrival::NobodyReads,
+        Ok(()) = closed => Arrival::NobodyReads,
         arrival = event => arrival,
     }
 }
 
-/// Lets the agent stop what runs.
+/// Lets the agent stop what is running.
 async fn end(agent: AgentHandle, exit: Exit) -> Exit {
     if exit != Exit::Done {
         agent.stop();
@@ -133,7 +131,7 @@ async fn end(agent: AgentHandle, exit: Exit) -> Exit {
     exit
 }
 
-/// What the signals have asked for so far.
+/// Which signals have arrived so far.
 #[derive(Default)]
 struct Patience {
     interrupts: u32,
@@ -141,7 +139,7 @@ struct Patience {
 }
 
 impl Patience {
-    /// Passes a signal on to the agent; an exit once there is no more to wait for.
+    /// Forwards a signal to the agent. Returns an exit when there is nothing more to wait for.
     fn spend(&mut self, signal: Signal, agent: &AgentHandle) -> Option<Exit> {
         let _ = agent.commands.send(Command::Turn(TurnCommand::Interrupt));
         match signal {
@@ -178,9 +176,9 @@ impl Patience {
 struct Printer {
     run: Run,
     session: String,
-    /// The calls under way.
+    /// The running calls.
     calls: HashMap<CallRef, Named>,
-    /// What started each subagent.
+    /// The call that started each subagent.
     parents: HashMap<AgentId, WireId>,
     output: Output,
 }
@@ -210,7 +208,7 @@ impl Printer {
         match event {
             AgentEvent::Session(event) => self.print_session(event),
             AgentEvent::Turn(turn, TurnEvent::Finished(summary)) => {
-                // That a subagent is over ends the call that started it, and nothing else.
+                // The end of a subagent only ends the call that started it.
                 return turn.agent.is_main().then(|| self.finish(&summary));
             }
             AgentEvent::Turn(_, TurnEvent::Retrying { problem, wait, .. }) if !streams => {
@@ -244,8 +242,8 @@ impl Printer {
                 }
             }
             SessionEvent::Notice(text) => say(&format!("note: {text}")),
-            // Nobody is there to choose a mode, to take messages back or to ask; whether it is saved, a notice says too. Runs
-            // that are past are told only to those who show them.
+            // Without a screen nobody changes the mode, takes messages back or asks. A notice also reports whether
+            // the session is saved. Past runs are only for readers that show them.
             SessionEvent::RunBegan { .. }
             | SessionEvent::ModeIs(_)
             | SessionEvent::Renamed(_)
@@ -255,11 +253,12 @@ impl Printer {
             | SessionEvent::Tools(_)
             | SessionEvent::Commands(_)
             | SessionEvent::Rules(_)
-            | SessionEvent::Agents(_) => {}
+            | SessionEvent::Agents(_)
+            | SessionEvent::Skills(_) => {}
         }
     }
 
-    /// What happens to a call that the model has named; nobody is there to make others.
+    /// Prints what happens to a call of the model. Without a screen there are no others.
     fn print_call(&mut self, call: CallRef, at: Duration, event: &CallEvent) {
         if let CallEvent::Queued {
             tool,
@@ -289,7 +288,7 @@ impl Printer {
             OutputFormat::Text => {
                 let text = summary.text.trim_end();
                 if !text.is_empty() {
-                    // A terminal would obey what a pipe only passes on.
+                    // A terminal would interpret control characters; a pipe only passes them on.
                     let shown = io::stdout().is_terminal().then(|| clean(text));
                     self.output.line(shown.unwrap_or_else(|| text.to_owned()));
                 }
@@ -310,7 +309,7 @@ impl Printer {
 
 fn write_failed(error: &io::Error) -> Exit {
     if error.kind() == io::ErrorKind::BrokenPipe {
-        return Exit::Deserted;
+        return Exit::OutputClosed;
     }
     say(&format!("error: can't write the output: {error}"));
     Exit::Failed

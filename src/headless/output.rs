@@ -1,4 +1,4 @@
-//! Standard output, written by a thread of its own: a reader that does not read must not keep signals from being heard.
+//! Standard output, written by a separate thread: a reader that does not read must not block the handling of signals.
 
 use std::io::{self, Write};
 use std::thread::{Builder, JoinHandle};
@@ -9,35 +9,35 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::text::without_controls;
 
-/// How many lines may wait for the reader before the run waits for it, too.
+/// How many lines may wait for the reader before the run waits too.
 const LINES: usize = 256;
 
 pub struct Output {
     pub lines: Option<mpsc::Sender<String>>,
     writer: Option<JoinHandle<io::Result<()>>>,
-    /// Comes when the reader has gone.
-    pub deserted: oneshot::Receiver<()>,
+    /// Completes when the reader has closed the output.
+    pub closed: oneshot::Receiver<()>,
 }
 
 impl Output {
     pub fn start() -> io::Result<Self> {
         let (lines, queue) = mpsc::channel(LINES);
         let writer = Builder::new().spawn(move || write(queue))?;
-        let (gone, deserted) = oneshot::channel();
+        let (gone, closed) = oneshot::channel();
         Builder::new().spawn(move || {
-            wait_for_the_end_of_the_reader();
+            wait_until_reader_closes();
             let _ = gone.send(());
         })?;
         Ok(Self {
             lines: Some(lines),
             writer: Some(writer),
-            deserted,
+            closed,
         })
     }
 
     pub fn line(&mut self, text: String) {
         if let Some(lines) = &self.lines {
-            // There is room, or the writer has failed and says so at the end.
+            // There is space, or the writer has failed and reports that at the end.
             let _ = lines.try_send(crate::config::hidden(text));
         }
     }
@@ -57,7 +57,7 @@ impl Output {
     }
 }
 
-/// Comes once there is room for another line: true, or false when the writer has ended.
+/// Completes once there is space for another line: true, or false if the writer has ended.
 pub async fn has_room(lines: Option<&mpsc::Sender<String>>) -> bool {
     match lines {
         Some(lines) => lines.reserve().await.is_ok(),
@@ -75,12 +75,12 @@ fn write(mut queue: mpsc::Receiver<String>) -> io::Result<()> {
     Ok(())
 }
 
-/// Sleeps until nobody reads the output any more: forever, when it is a file.
-fn wait_for_the_end_of_the_reader() {
+/// Waits until the reader has closed the output; forever if it is a file.
+fn wait_until_reader_closes() {
     let stdout = io::stdout();
     let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
     loop {
-        // Errors and hang-ups are reported without being asked for.
+        // Errors and hang-ups are always reported.
         match poll(&mut watched, None) {
             Err(rustix::io::Errno::INTR) => {}
             Ok(_) | Err(_) => return,

@@ -55,8 +55,9 @@ impl Notification {
                 Notification::PermissionPrompt,
                 format!("agent-tui needs your permission to use {}", request.tool),
             ),
-            QuestionKind::Choice(request) => {
-                (Notification::ElicitationDialog, request.question.clone())
+            QuestionKind::Choice(requests) => {
+                let first = requests.first().map(|first| first.question.clone());
+                (Notification::ElicitationDialog, first.unwrap_or_default())
             }
         }
     }

@@ -92,11 +92,14 @@ actions! {
     AllDirectories: "all-directories", "all directories", "Sessions of all directories, or of this one";
 
     Mark: "mark", "mark", "Mark or unmark this one";
+    NextQuestion: "next-question", "next question", "Next question, or the overview of your answers";
+    PreviousQuestion: "previous-question", "previous question", "Question before this one";
     Dismiss: "dismiss", "let it decide", "Skip the question; the call continues without an answer";
 
     NextTurn: "next-turn", "later turn", "Calls of the next turn";
     PreviousTurn: "previous-turn", "earlier turn", "Calls of the turn before";
 
+    Fold: "fold", "fold", "Show all calls of a subagent, or none";
     CancelCall: "cancel-call", "cancel", "Cancel this call only";
     RunAgain: "run-again", "run again", "Run this call again";
     AnswerByHand: "answer-by-hand", "answer", "Type this call's result yourself";

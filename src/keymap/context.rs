@@ -76,6 +76,14 @@ impl Context {
             .find(|context| context.name() == name)
     }
 
+    /// Whether something is asked here, with a short help of its own.
+    pub const fn is_question(self) -> bool {
+        matches!(
+            self,
+            Self::Permission | Self::Hunks | Self::Choice | Self::Trust
+        )
+    }
+
     /// Whether letters are typed here. Binding one would make it impossible to type.
     pub const fn takes_text(self) -> bool {
         match self {

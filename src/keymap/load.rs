@@ -18,7 +18,7 @@ pub(super) fn builtin() -> Keymap {
         bindings: std::array::from_fn(|_| Vec::new()),
     };
     let (groups, problems) = read(BUILTIN, Path::new("assets/keymap.toml"), &keymap);
-    debug_assert_eq!(problems, [], "the built-in keymap is right");
+    debug_assert_eq!(problems, [], "the built-in keymap is valid");
     for (context, bindings) in groups {
         keymap.bindings[context as usize] = bindings;
     }

@@ -4,6 +4,8 @@
 //! touches. Tools that do not exist here cannot: what such tools of other programs with the same rules would touch is
 //! in [`touched_by_absent`].
 
+use std::path::{Component, Path};
+
 use serde_json::Value;
 
 use crate::protocol::Touches;
@@ -16,6 +18,8 @@ pub const EDIT: &str = "Edit";
 pub const BASH: &str = "Bash";
 /// Rules for hosts.
 pub const WEB_FETCH: &str = "WebFetch";
+/// Rules for searches of the web.
+pub const WEB_SEARCH: &str = "WebSearch";
 
 /// The tools that come with the program. Others are custom tools and MCP tools.
 pub(super) const TOOLS: [&str; 23] = [
@@ -31,7 +35,7 @@ pub(super) const TOOLS: [&str; 23] = [
     "Grep",
     "LS",
     WEB_FETCH,
-    "WebSearch",
+    WEB_SEARCH,
     "NotebookEdit",
     "TodoWrite",
     "Task",
@@ -70,6 +74,24 @@ pub fn rule(tool: &str, specifier: &str) -> String {
     format!("{tool}({specifier})")
 }
 
+/// The rule for reading all that is below a directory; `None` where no rule can name it.
+pub fn reading_below(directory: &Path) -> Option<String> {
+    if directory
+        .components()
+        .any(|part| part == Component::ParentDir)
+    {
+        return None;
+    }
+    let mut pattern = String::new();
+    for letter in directory.display().to_string().chars() {
+        if "*?[]\\".contains(letter) {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    Some(rule(READ, &format!("/{pattern}/**")))
+}
+
 /// What a call of a tool that does not exist here touches.
 pub fn touched_by_absent(tool: &str, input: &Value) -> Touches {
     match tool {
@@ -83,7 +105,7 @@ pub fn touched_by_absent(tool: &str, input: &Value) -> Touches {
 pub(super) fn absent_changes_nothing(tool: &str) -> bool {
     matches!(
         tool,
-        WEB_FETCH | "WebSearch" | "TodoWrite" | "Task" | "TaskOutput" | "AskUserQuestion"
+        WEB_FETCH | WEB_SEARCH | "TodoWrite" | "Task" | "TaskOutput" | "AskUserQuestion"
     )
 }
 

@@ -92,6 +92,17 @@ impl Rules {
         })
     }
 
+    /// Whether any rule denies or asks about calls of a tool, all of them or some.
+    pub fn restricts(&self, tool: &str) -> bool {
+        let is_about = |rule: &Rule| match &rule.matcher {
+            Matcher::Name(pattern) => pattern.matches(tool),
+            Matcher::Command(_) | Matcher::Path(_) | Matcher::Domain(_) | Matcher::Field(_) => {
+                rule.tool == tool
+            }
+        };
+        self.deny.iter().chain(&self.ask).any(is_about)
+    }
+
     /// Whether any rule could deny reading a file.
     pub fn restrict_reading(&self) -> bool {
         let about_paths = |rule: &Rule| matches!(rule.matcher, Matcher::Path(_));

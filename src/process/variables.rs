@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::KEY_VARIABLES;
+use crate::config::key_variables;
 
 /// The environment of the commands that tools run: the program's own, without the keys of providers,
 /// which they have no need of.
@@ -20,7 +20,7 @@ impl Variables {
         command.envs(&self.more);
         if !self.pass_keys {
             // Also where they stand in the settings.
-            for variable in KEY_VARIABLES {
+            for variable in key_variables() {
                 command.env_remove(variable);
             }
         }

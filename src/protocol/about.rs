@@ -1,10 +1,12 @@
-//! What a tool says of itself to the screen, which knows no tool by its name.
+//! What a tool tells the screen about itself, because the screen knows no tool by name.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::offering::ToolState;
+use super::served::ServerTool;
 use super::todo::{Todo, progress};
 use super::tool::{Level, ToolDefinition};
 
@@ -12,74 +14,68 @@ use super::tool::{Level, ToolDefinition};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolInfo {
     pub name: Arc<str>,
-    /// What goes on while it runs, in a few words: `reading a file`.
+    /// What a running call does, in a few words: `reading a file`.
     pub doing: Arc<str>,
     pub subject: SubjectFields,
     pub preview: PreviewFields,
-    /// The field of the input that permission rules look at, if they look at one.
+    /// The field of the input that permission rules match, if any.
     pub ruled: Option<Arc<str>>,
-    /// A running call of it can continue without being waited for.
+    /// A running call can continue in the background.
     pub can_background: bool,
-    /// How much harm it can do; what is not known can do any.
+    /// How much harm it can do. An unknown tool can do any.
     pub level: Level,
-    /// Who brings it; `None` for the program itself.
+    /// What added it; `None` for a built-in tool.
     pub guest_of: Option<Arc<str>>,
-    /// What the model is told about it, where that is known.
+    /// What requests do with it.
+    pub state: ToolState,
+    /// Its definition for the model, if known.
     pub definition: Option<Arc<ToolDefinition>>,
-    /// Calls of it that went well may share a line: they only read, and show nothing that must be seen.
+    /// Successful calls may share a line: they only read, and show nothing that must be seen.
     pub folds: bool,
     pub output: OutputFormat,
+    /// The tool of providers that does the same: their calls are shown as calls of this one.
+    pub server: Option<ServerTool>,
 }
 
-/// What the output of a tool is, so that it can be shown well.
+/// The format of a tool's output, so that the screen can show it well.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OutputFormat {
     #[default]
     Text,
-    /// Lines of the file that the call is about, each behind its number and a tab.
+    /// Lines of the file that the call is about, each with its number and a tab.
     NumberedFile,
 }
 
-/// The fields of an input that say what a call is about.
+/// The fields of an input that name the subject of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SubjectFields {
-    /// The best one first: the first that is there counts. One that begins with a slash is a JSON pointer.
+    /// In order of preference; the first one in the input is used. A field that begins with a slash is a JSON
+    /// pointer.
     pub what: Vec<Arc<str>>,
-    /// A list of todos: how far it is says more than how long it is.
+    /// A list of todos, whose progress is shown.
     pub todos: Option<Arc<str>>,
-    /// Where that is, if the call says so.
+    /// Where the subject is, if the input says so.
     pub place: Option<Arc<str>>,
 }
 
-/// The fields of an input that can be shown as they are being written.
+/// The fields of an input that can be shown while the model writes them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum PreviewFields {
     #[default]
     Nothing,
-    /// In a file, `old` gives way to `new`.
+    /// In a file, `new` replaces `old`.
     Edit {
         path: Arc<str>,
         old: Arc<str>,
         new: Arc<str>,
     },
-    /// `content` is all that a file will hold.
+    /// `content` is the whole content of a file.
     Write { path: Arc<str>, content: Arc<str> },
-    /// A command of the shell.
+    /// A shell command.
     Command { command: Arc<str> },
 }
 
-/// A command of the person's own: a text for the model that has a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CustomCommand {
-    pub name: Arc<str>,
-    /// What may follow it, for people.
-    pub arguments: Arc<str>,
-    pub about: Arc<str>,
-    /// What the model is told. `$ARGUMENTS` is what followed the name.
-    pub prompt: Arc<str>,
-}
-
-/// Fields that often say what a call is about.
+/// Fields that often name the subject of a call.
 const GUESSES: [&str; 9] = [
     "command",
     "file_path",
@@ -93,7 +89,7 @@ const GUESSES: [&str; 9] = [
 ];
 
 impl ToolInfo {
-    /// A tool that nobody has described: one that is not offered any more, or never was.
+    /// A tool without a description: it is no longer offered, or never was.
     pub fn unknown(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -104,18 +100,25 @@ impl ToolInfo {
             can_background: false,
             folds: false,
             output: OutputFormat::Text,
+            server: None,
             level: Level::Dangerous,
             guest_of: None,
+            state: ToolState::Off,
             definition: None,
         }
     }
 
-    /// Whether it runs commands of the shell.
+    /// What added it, for people.
+    pub fn source(&self) -> &str {
+        self.guest_of.as_deref().unwrap_or("built in")
+    }
+
+    /// Whether it runs shell commands.
     pub fn is_shell(&self) -> bool {
         matches!(self.preview, PreviewFields::Command { .. })
     }
 
-    /// Whether what it does is best seen as a change of a file.
+    /// Whether its calls are best shown as a change of a file.
     pub fn changes_files(&self) -> bool {
         match self.preview {
             PreviewFields::Edit { .. } | PreviewFields::Write { .. } => true,
@@ -132,7 +135,7 @@ impl SubjectFields {
         }
     }
 
-    /// What tools that nobody has described are most likely about.
+    /// The likely subject of tools without a description.
     fn guessed() -> Self {
         Self {
             what: GUESSES.map(Into::into).to_vec(),
@@ -154,8 +157,8 @@ impl SubjectFields {
         }
     }
 
-    /// The call in a few words: a path, a command, a pattern; of todos how far they are, of another list how long it is, as
-    /// in `3 files`.
+    /// The call in a few words: a path, a command, a pattern; for todos their progress, for another list its length,
+    /// as in `3 files`.
     pub fn of(&self, input: &Value) -> Option<String> {
         let todos = self.todos.as_ref().and_then(|field| input.get(&**field));
         let todos = todos.and_then(|todos| Vec::<Todo>::deserialize(todos).ok());
@@ -176,7 +179,7 @@ impl SubjectFields {
         })
     }
 
-    /// The same where fields are known in another way.
+    /// The same, with another way to look up fields.
     pub fn with(&self, get: impl Fn(&str) -> Option<String>) -> Option<String> {
         let what = self.what.iter().find_map(|field| get(field))?;
         let place = self.place.as_deref().and_then(get);
@@ -194,7 +197,7 @@ mod tests {
     use super::SubjectFields;
 
     #[test]
-    fn a_pointer_leads_into_the_input_and_the_next_field_counts_where_it_leads_nowhere() {
+    fn a_pointer_finds_a_nested_field_and_the_next_field_is_used_if_it_finds_nothing() {
         let subject = SubjectFields {
             what: vec!["/questions/0/question".into(), "questions".into()],
             ..SubjectFields::default()
@@ -206,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn todos_say_how_far_they_are_and_what_is_no_list_of_todos_how_long_it_is() {
+    fn todos_show_their_progress_and_other_lists_their_length() {
         let subject = SubjectFields::todos("todos");
         let todos = json!({"todos": [
             {"content": "Read", "status": "completed", "activeForm": "Reading"},

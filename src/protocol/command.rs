@@ -1,4 +1,4 @@
-//! What a person, through the screen or a signal, asks of the agent.
+//! The person's requests to the agent, sent by the screen or a signal.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::message::Block;
 use super::question::Reply;
 use super::tool::{Mode, RuleList};
 
-/// By what it is about: the session, the turn that runs, or a call.
+/// Grouped by subject: the session, the running turn, or a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     Session(SessionCommand),
@@ -18,78 +18,82 @@ pub enum Command {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum SessionCommand {
-    /// A message of the person. While a turn runs it waits for the next request.
+    /// A message of the person. During a turn it is queued for the next request.
     Submit(Vec<Block>),
     /// A command that the person runs directly. Its output goes to the model with the next message.
     Run(String),
-    /// Give back messages that wait, for the person to change them.
+    /// Give back queued messages, so that the person can edit them.
     TakeBack(Wanted),
     SetMode(Mode),
     /// Give the session a title.
     Rename(String),
     Rules(RulesCommand),
-    /// Tell the types of subagents, with [`SessionEvent::Agents`](super::SessionEvent::Agents).
+    /// Report the types of subagents with [`SessionEvent::Agents`](super::SessionEvent::Agents).
     ListAgents,
-    /// Why nothing more will come after this.
+    /// Report the skills with [`SessionEvent::Skills`](super::SessionEvent::Skills).
+    ListSkills,
+    /// Check for changed commands; [`SessionEvent::Commands`](super::SessionEvent::Commands) reports them.
+    FindCommands,
+    /// No more commands follow, for this reason.
     Leave(Leaving),
 }
 
-/// Which of the messages that wait are wanted back.
+/// Which of the queued messages to give back.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wanted {
     All,
-    /// The last one that says just this, if it has not been sent.
+    /// The last one with exactly this content, if it has not been sent.
     One(Vec<Block>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnCommand {
-    /// Stop the turn, and give back what waits; sent again, stop also the calls that an interrupt lets finish. What is
-    /// submitted after it is sent once the turn has stopped.
+    /// Stop the turn, and give back queued messages; sent again, also stop the calls that an interrupt lets finish.
+    /// Messages submitted after it are sent once the turn has stopped.
     Interrupt,
-    /// Stop the turn, and send what waits.
+    /// Stop the turn, and send the queued messages.
     SendQueue,
-    /// Go on although a limit was reached.
-    GoOn,
-    /// Skip the wait before the next try of a failed request.
+    /// Continue although a limit was reached.
+    Continue,
+    /// Skip the wait before the next attempt of a failed request.
     RetryNow,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallCommand {
-    /// What the person says to its question.
+    /// The person's reply to its question.
     Reply(Reply),
-    /// Cancel it; its siblings and the turn go on.
+    /// Cancel it; its siblings and the turn continue.
     Cancel,
-    /// This is its result, instead of waiting for it.
+    /// Use this as its result, instead of waiting for it.
     AnswerByHand(String),
-    /// Stop it and start it again; a call that has its result already runs once more, on the person's behalf: asked about,
-    /// unless it was permitted whole.
+    /// Stop it and start it again. A finished call runs again for the person: it asks first, unless it was allowed as
+    /// a whole.
     RunAgain,
-    /// Let a running command go on in the background; the model continues with what it is told about it.
+    /// Let a running command continue in the background; the model continues with a note about it.
     Background,
 }
 
-/// Why a conversation is left.
+/// Why the person leaves a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaving {
-    /// A new one is begun instead.
+    /// To begin a new one.
     ForNew,
-    /// Another one is resumed, or the same in another way.
+    /// To resume another one, or the same one in another way.
     ForOther,
-    /// The person leaves the program.
+    /// To quit the program.
     Quit,
 }
 
-/// What the person wants to know of the permission rules, or changes in them.
+/// Questions about the permission rules, and changes of them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RulesCommand {
-    /// Tell the active ones, with [`SessionEvent::Rules`](super::SessionEvent::Rules).
+    /// Report the active ones with [`SessionEvent::Rules`](super::SessionEvent::Rules).
     List,
-    /// Add one for this project, and keep it.
+    /// Add one for this project, and save it.
     Add { list: RuleList, rule: String },
     /// Remove one, also from its file.
     Remove(KnownRule),
-    /// Tell what would be decided about a call. It is not made.
+    /// Report what would be decided about a call. The call is not made.
     Test { tool: String, input: Value },
 }

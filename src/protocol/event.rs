@@ -1,10 +1,12 @@
-//! What the agent tells its readers: the screen and the headless printer hear the same events.
+//! The agent's events. The screen and the headless printer receive the same ones.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::about::{CustomCommand, ToolInfo};
+use super::about::ToolInfo;
+use super::extension::{CustomCommand, Extensions, Skill};
 use super::for_person::{ForPerson, Printed};
 use super::id::{CallRef, Seq, SessionId, TurnId, WireId};
 use super::input::CallInput;
@@ -17,10 +19,10 @@ use super::subagent::{AgentKind, Subagent};
 use super::todo::Todo;
 use super::tool::{Mode, Phase, RuleList};
 
-/// An event on its way to those who read it.
+/// An event with its record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
-    /// The record that says the same; `None` for what passes by and is not kept, such as the progress of a call.
+    /// The record with the same content; `None` for an event that is not logged, such as the progress of a call.
     pub record: Option<Recorded>,
     pub event: AgentEvent,
 }
@@ -33,14 +35,14 @@ pub struct Recorded {
     pub at_ms: u64,
 }
 
-/// By what it is about: the session, a turn, or a call.
+/// Grouped by subject: the session, a turn, or a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
     Session(SessionEvent),
     Turn(TurnId, TurnEvent),
     Call {
         call: CallRef,
-        /// Since the turn began, or the call where it stands beside the turns.
+        /// The time since the turn began, or since the call began if it is independent of the turns.
         at: Duration,
         event: CallEvent,
     },
@@ -48,35 +50,37 @@ pub enum AgentEvent {
 
 #[expect(
     clippy::large_enum_variant,
-    reason = "the large one comes once in a session"
+    reason = "the large one occurs once in a session"
 )]
 #[derive(Debug, Clone, PartialEq)]
 pub enum SessionEvent {
-    /// The session's log is open; nothing else comes before it.
+    /// The session's log is open. This is always the first event.
     Opened(SessionOpened),
-    /// A run of the program began in which the session was resumed; told of runs that are past. What the one before it
-    /// had under way ended with it.
+    /// A run of the program began in which the session was resumed; only reported for past runs. Everything that was
+    /// running in the run before ended with it.
     RunBegan { provider: String, model: String },
-    /// Something a person should know, in one line.
+    /// A line that the person should see.
     Notice(String),
     /// Whether the session is being saved from now on; if not, why.
     Saving(Result<(), String>),
-    /// The active mode from now on: the answer to every [`SetMode`](super::SessionCommand::SetMode).
+    /// The active mode: the answer to every [`SetMode`](super::SessionCommand::SetMode).
     ModeIs(Mode),
     /// The person gave the session a title: the answer to [`Rename`](super::SessionCommand::Rename).
     Renamed(String),
-    /// Messages that waited are the person's again. Empty where the one that was wanted back has been sent already.
+    /// Queued messages go back to the person. Empty if the requested one was already sent.
     TakenBack(Vec<Vec<Block>>),
-    /// The answer to something that the person wanted to know, or to be done.
+    /// The answer to a question or request of the person.
     Reply(String),
-    /// What the model is offered from the next request on.
+    /// The tools that the model is offered from the next request on.
     Tools(Vec<ToolInfo>),
-    /// The commands of the person's own, all of them.
+    /// All custom commands.
     Commands(Vec<CustomCommand>),
     /// The active permission rules.
     Rules(Vec<KnownRule>),
     /// The types of subagents.
     Agents(Vec<AgentKind>),
+    /// The skills.
+    Skills(Vec<Skill>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -85,21 +89,23 @@ pub struct SessionOpened {
     pub provider: String,
     pub model: String,
     pub mode: Mode,
-    /// What the model is offered.
+    /// The tools that the model is offered.
     pub tools: Vec<ToolInfo>,
-    /// The branch that the workspace's repository is on.
+    /// The current branch of the workspace's repository.
     pub branch: Option<String>,
-    /// How many tokens the model can take in, where that is known.
+    /// The size of the model's context in tokens, if known.
     pub context_window: Option<u64>,
-    /// What the conversation has used so far, when a session is resumed.
+    /// What the conversation has used so far, in a resumed session.
     pub spending: Spending,
     /// The active hooks.
     pub hooks: Vec<HookInfo>,
-    /// All that was told so far, when a session is resumed: the oldest first.
+    /// What files add.
+    pub extensions: Arc<Extensions>,
+    /// All earlier events of a resumed session, oldest first.
     pub past: Vec<Told>,
 }
 
-/// A hook, as far as a person wants to know it.
+/// A hook, with what a person wants to know about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookInfo {
     pub event: &'static str,
@@ -113,17 +119,17 @@ pub struct HookInfo {
 pub enum TurnEvent {
     /// The person's message is in the log.
     Prompted(Message),
-    /// The person's message does not go to the model: a hook refused it, or it was stopped before.
+    /// The person's message is not sent to the model: a hook blocked it, or the person stopped it.
     Refused,
-    /// A request goes out. What was discarded before it stays discarded.
+    /// A request is sent. What was discarded before it stays discarded.
     Requested {
         attempt: u32,
     },
-    /// What came of the last request will not be used: it is asked for again, or was declined.
+    /// The answer to the last request is not used: it is requested again, or was declined.
     Discarded,
-    /// The response broke off after a call of it had started. What had arrived is kept; in words for the person.
+    /// The answer broke after one of its calls had started. What had arrived is kept; in words for the person.
     Broken(String),
-    /// A request failed and is tried again after `wait`.
+    /// A request failed and is sent again after `wait`.
     Retrying {
         problem: String,
         attempt: u32,
@@ -131,15 +137,15 @@ pub enum TurnEvent {
     },
     Text(String),
     Thinking(String),
-    /// What the model plans to do, all of it.
+    /// The model's whole list of planned steps.
     Planned(Vec<Todo>),
-    /// A limit was reached; nothing goes out until the person says [`GoOn`](super::TurnCommand::GoOn) or interrupts.
+    /// A limit was reached; nothing is sent until the person sends [`Continue`](super::TurnCommand::Continue) or interrupts.
     Paused {
         why: String,
     },
-    /// It goes on after a pause: the person said so.
-    GoneOn,
-    /// The model has written all of its response; calls of it may still run.
+    /// The person continued it after a pause.
+    Continued,
+    /// The model has finished writing its answer; its calls may still run.
     Streamed,
     /// The assistant's message is complete and in the log.
     Answered {
@@ -147,16 +153,16 @@ pub enum TurnEvent {
         stop_reason: Option<StopReason>,
         usage: Usage,
     },
-    /// What the conversation has used so far, with the response that has just ended.
+    /// What the conversation has used so far, including the response that just ended.
     Spent(Spending),
-    /// The results of its calls are in the log and go out with the next request.
+    /// The results of its calls are in the log and are sent with the next request.
     Delivered(Message),
-    /// Work that the tools did while the model was still writing.
+    /// How much work the tools did while the model was still writing.
     Saved(Duration),
     Finished(TurnSummary),
 }
 
-/// What happens to a call, from its first letter to its delivery.
+/// What happens to a call, from its first letter to the delivery of its result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallEvent {
     /// The model has begun to write it.
@@ -165,61 +171,61 @@ pub enum CallEvent {
     },
     /// More of its input, as the model writes it.
     Input(String),
-    /// It is whole, and waits for its turn.
+    /// It is complete, and queued.
     Queued {
         tool: String,
-        /// What the model calls it; `None` for a call of the person.
+        /// Its id on the wire; `None` for a call of the person.
         wire: Option<WireId>,
         input: CallInput,
     },
     Reached(Phase),
     /// It has printed something.
     Progress(Printed),
-    /// A hook has made another input of it: it is this one now.
+    /// A hook has replaced its input with this one.
     Rewritten {
         input: CallInput,
         by: String,
     },
     /// It waits for the person.
     Asked(Question),
-    /// Whether it may run, and what made that decision: a rule and its file, the mode, the classifier, the person.
+    /// Whether it may run, and what decided that: a rule and its file, the mode, the classifier, the person.
     Decided {
         by: String,
-        /// False where the decision is to ask the person, who decides next.
+        /// False if the decision is to ask the person, who decides next.
         settled: bool,
-        /// What the person's answer did besides, where it did.
+        /// What the person's answer did in addition, if anything.
         note: Option<AnswerNote>,
     },
     Completed {
         result: ToolResult,
         ran: Duration,
         outcome: CallOutcome,
-        /// What a person is told of it.
+        /// What the person is told about it.
         for_person: ForPerson,
-        /// What the tool can show better than its result says it. Nothing, where the files' contents are not kept any more.
+        /// What the tool can show better than its text. Empty if the contents of the files are no longer stored.
         shown: Shown,
-        /// How much it changed of which files.
+        /// How much it changed in which files.
         changed: Vec<ChangeSize>,
     },
-    /// The model has its result.
+    /// Its result was sent to the model.
     Yielded,
-    /// What it left in the background is over; how it ended, in a few words.
+    /// The command or subagent that it left in the background has ended; how, in a few words.
     BackgroundEnded(String),
-    /// It has started a conversation.
+    /// It has started a subagent.
     Started(Subagent),
 }
 
-/// How much of a file a change has changed.
+/// The size of a change in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeSize {
-    /// As it is shown.
+    /// The name for the screen.
     pub path: String,
-    /// Lines.
+    /// In lines.
     pub added: usize,
     pub removed: usize,
 }
 
-/// How a call came to its result.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOutcome {
@@ -227,7 +233,7 @@ pub enum CallOutcome {
     Failed,
     /// A rule, the mode or the person did not allow it.
     Denied,
-    /// It did not run, or was stopped, because of something else; in a few words.
+    /// It did not run, or was stopped, for this other reason.
     Skipped {
         why: String,
     },
@@ -238,7 +244,7 @@ pub enum CallOutcome {
     Backgrounded,
 }
 
-/// A permission rule, and where it is from.
+/// A permission rule, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownRule {
     pub list: RuleList,
@@ -246,16 +252,16 @@ pub struct KnownRule {
     pub from: Source,
 }
 
-/// How an exchange ended, with all that is said of it afterwards.
+/// How an exchange ended, with everything that is reported afterwards.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnSummary {
     pub ending: Ending,
     /// The last text of the assistant.
     pub text: String,
-    /// How many responses of the model it took.
+    /// The number of responses of the model.
     pub responses: u32,
     pub usage: Usage,
-    /// What that cost, in dollars; `None` if the price of any of it is not known.
+    /// The cost in dollars; `None` if any of the prices is unknown.
     pub cost: Option<f64>,
     pub took: Duration,
     pub denials: Vec<Denial>,
@@ -273,7 +279,7 @@ pub enum Ending {
 }
 
 impl TurnSummary {
-    /// An exchange of which nothing is known but its end.
+    /// An exchange with nothing but its ending.
     pub fn of(ending: Ending, took: Duration) -> Self {
         Self {
             ending,
@@ -301,7 +307,7 @@ impl Ending {
 /// A call that was not allowed to run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Denial {
-    /// What the model calls it.
+    /// Its id on the wire.
     pub call: WireId,
     pub tool: String,
     pub input: CallInput,
@@ -309,7 +315,7 @@ pub struct Denial {
 }
 
 impl From<AgentEvent> for Told {
-    /// It is in no log.
+    /// An event without a record.
     fn from(event: AgentEvent) -> Self {
         Self {
             record: None,

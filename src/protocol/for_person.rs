@@ -1,35 +1,35 @@
-//! What came of a call, for people. What the model is told is the call's result.
+//! The result of a call for people. The model gets the result itself.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// The person's side of a result. It is kept in the log, so that a resumed screen says the same.
+/// The person's side of a result. It is logged, so that a resumed session shows the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForPerson {
-    /// What happened, in one sentence; without one the outcome says it all.
+    /// What happened, in one sentence; `None` if the outcome says enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sentence: Option<String>,
-    /// The code that a command exited with.
+    /// The exit code of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
-    /// Which bytes of the result's text the call itself printed or found, where that is not all of it: the rest is said to the
-    /// model.
+    /// The byte range of the result's text that the call itself printed or found, if that is not all of it. The rest
+    /// is for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Range<usize>>,
 }
 
-/// A piece of what a running call prints.
+/// A part of the output of a running call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Printed {
-    /// The newest of it.
+    /// The newest output.
     pub text: String,
-    /// How many lines have ended since the piece before, also those that `text` leaves out.
+    /// How many lines have ended since the last part, including those that `text` leaves out.
     pub lines: usize,
 }
 
 impl ForPerson {
-    /// The sentence is all: nothing of the result's text is for the person.
+    /// Only this sentence: nothing of the result's text is for the person.
     pub fn saying(sentence: impl Into<String>) -> Self {
         Self {
             sentence: Some(sentence.into()),
@@ -69,7 +69,7 @@ mod tests {
     use super::ForPerson;
 
     #[test]
-    fn a_part_that_is_not_in_the_text_is_all_of_it() {
+    fn an_invalid_range_means_the_whole_text() {
         let part = |range| ForPerson {
             output: Some(range),
             ..ForPerson::default()

@@ -1,12 +1,12 @@
-//! Names of things that outlive one function: sessions, records, agents, turns, tool calls.
+//! Ids of sessions, records, agents, turns and tool calls.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The id the model gave to a tool call. It ties the call to its one result inside messages, and names nothing else: a model
-/// may use an id again, and two models may use the same one. Everywhere else a call is a [`CallRef`].
+/// The id that the model gave to a tool call. It ties the call to its result inside messages and is used nowhere
+/// else: a model may reuse an id, and two models may use the same one. Everywhere else a call is a [`CallRef`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WireId(pub String);
@@ -16,18 +16,18 @@ pub struct WireId(pub String);
 #[serde(transparent)]
 pub struct SessionId(pub String);
 
-/// The number of a record in its session's log: a name for that moment of the session.
+/// The number of a record in its session's log, which identifies a moment of the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seq(pub u64);
 
-/// Who makes calls: the person, the conversation the person has with the model, or a conversation beside it.
+/// Who makes calls: the person, the person's conversation with the model, or a subagent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AgentId(pub u32);
 
 impl AgentId {
-    /// The person, who runs commands beside the turns.
+    /// The person, who runs commands independently of the turns.
     pub const PERSON: Self = Self(0);
     /// The person's conversation with the model.
     pub const MAIN: Self = Self(1);
@@ -36,12 +36,12 @@ impl AgentId {
         Self::MAIN
     }
 
-    /// What models and hooks call a conversation beside the person's.
+    /// The name of a subagent for models and hooks.
     pub fn task(self) -> String {
         format!("task_{}", self.0.saturating_sub(Self::MAIN.0))
     }
 
-    /// Whether it is a conversation beside the person's.
+    /// Whether it is a subagent.
     pub const fn is_subagent(self) -> bool {
         self.0 > Self::MAIN.0
     }
@@ -51,7 +51,7 @@ impl AgentId {
     }
 }
 
-/// A tool call, by a name of our own: given when the call is first seen, and unique in a session.
+/// The program's own id of a tool call: assigned when the call is first seen, and unique in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct CallRef {
@@ -59,15 +59,15 @@ pub struct CallRef {
     pub number: u32,
 }
 
-/// Counts the exchanges of an agent in one run of the program: everything between a prompt and the end of the loop that it
-/// starts.
+/// Counts the exchanges of an agent in one run of the program. An exchange is everything between a prompt and the end
+/// of the loop that it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TurnId {
     pub agent: AgentId,
     pub number: u64,
 }
 
-/// Hands out the names of one agent's calls.
+/// Assigns the numbers of one agent's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallNumbers {
     agent: AgentId,
@@ -75,7 +75,7 @@ pub struct CallNumbers {
 }
 
 impl CallNumbers {
-    /// The calls of `agent` after the one with the number `last`.
+    /// Continues after the call with the number `last`.
     pub const fn after(agent: AgentId, last: u32) -> Self {
         Self { agent, last }
     }
@@ -110,7 +110,7 @@ impl fmt::Display for CallRef {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` does not name a call: a call is two numbers with a dot between them")]
+#[error("`{0}` is not a call: expected two numbers with a dot between them")]
 pub struct NoCallRef(String);
 
 impl FromStr for CallRef {
@@ -160,8 +160,8 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// In tests a call is named by a word: always the same number for the same word. `person_2` is the second call of the person,
-/// any other word a call of the model.
+/// Tests name a call with a word, which always gives the same number. `person_2` is the second call of the person;
+/// any other word is a call of the model.
 #[cfg(test)]
 impl From<&str> for CallRef {
     fn from(word: &str) -> Self {
@@ -184,7 +184,7 @@ mod tests {
     use super::{AgentId, CallNumbers, CallRef};
 
     #[test]
-    fn a_call_is_written_as_two_numbers_and_read_again() {
+    fn a_call_is_written_as_two_numbers_and_parsed_again() {
         let mut numbers = CallNumbers::after(AgentId(3), 6);
         let call = numbers.next();
         assert_eq!(serde_json::to_string(&call).expect("JSON"), "\"3.7\"");

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-/// What a call is to be made with, as the model wrote it. Many hold it at the same time (the history, the log, the executor,
-/// the screen, a question) and it may be as long as a file: a clone is the same allocation.
+/// The input of a call, as the model wrote it. Many parts of the program hold it at the same time (the history, the
+/// log, the executor, the screen, a question) and it may be as long as a file, so clones share one allocation.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(from = "Value")]
 pub struct CallInput(Arc<Value>);
 
 impl CallInput {
-    /// Whether both are one allocation, which is more than being equal.
+    /// Whether both are the same allocation, which is more than being equal.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_written_and_read_as_the_json_it_is() {
+    fn it_is_serialized_as_plain_json() {
         let input = CallInput::from(json!({"command": "ls"}));
         let text = serde_json::to_string(&input).expect("it is JSON");
         assert_eq!(text, r#"{"command":"ls"}"#);

@@ -1,7 +1,7 @@
 //! Messages and their blocks, in one shape for all providers.
 //!
-//! What a provider needs back verbatim (signatures, encrypted reasoning, blocks of a kind we do not know) is kept as
-//! it came. `Message::origin` says who made an assistant message, because such material is useless to anyone else.
+//! What a provider needs back verbatim (signatures, encrypted reasoning, blocks of an unknown kind) is kept as
+//! received. `Message::origin` says who made an assistant message, because only the same provider can use such data.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -40,15 +40,15 @@ pub struct Origin {
 pub enum Block {
     Text {
         text: String,
-        /// What makes it a note to the model: nothing that the person has written, or the model.
+        /// Set for a note to the model, which neither the person nor the model has written.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<Note>,
-        /// What stands for it on the screen, where that is not the text itself: long pastes folded, or the command that made it.
+        /// What the screen shows instead of the text, if it differs: folded pastes, or the command that made it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         citations: Vec<Value>,
-        /// `commentary` or `final_answer` of the Responses API; goes back with the text.
+        /// `commentary` or `final_answer` of the Responses API; sent back with the text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<String>,
     },
@@ -57,7 +57,7 @@ pub enum Block {
         thinking: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
-        /// What the provider wants back verbatim beside the text: the reasoning item of the Responses API, or
+        /// What the provider needs back verbatim in addition to the text: the reasoning item of the Responses API, or
         /// `reasoning_details` of a Chat Completions gateway.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item: Option<Value>,
@@ -69,27 +69,27 @@ pub enum Block {
         text: String,
     },
     ToolUse(ToolUse),
-    /// A call that the provider runs itself. Never ours to run; kept and sent back.
+    /// A call that the provider runs itself. We never run it; it is kept and sent back.
     ServerToolUse {
         id: String,
         name: String,
         input: Value,
     },
     ToolResult(ToolResult),
-    /// A block of an unknown kind, kept as it came.
+    /// A block of an unknown kind, kept as received.
     Other {
         wire_type: String,
         start: Value,
     },
 }
 
-/// Who tells the model something in a message that is another's.
+/// Who adds a note to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
-    /// The person's hooks have something to say.
+    /// The person's hooks.
     Hooks,
-    /// The person has run something beside the conversation.
+    /// A report of what the person ran independently of the turns.
     Aside,
     /// The program itself.
     Program,
@@ -99,7 +99,7 @@ pub enum Note {
 pub struct ToolUse {
     pub id: WireId,
     pub name: String,
-    /// Always an object, or `null` when what came was no JSON object: then `input_raw` has all that came.
+    /// Always an object, or `null` if the input was not a JSON object: `input_raw` then has the whole input.
     pub input: CallInput,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_raw: Option<String>,
@@ -110,7 +110,8 @@ pub struct ToolUse {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub tool_use_id: WireId,
-    /// The history, the log and the screen hold it at the same time, and it may be images: a clone is the same allocation.
+    /// Shared by the history, the log and the screen, and possibly large because of images, so clones share one
+    /// allocation.
     #[serde(with = "result_content")]
     pub content: Arc<Vec<ResultBlock>>,
     #[serde(default)]
@@ -135,7 +136,7 @@ pub enum ImageSource {
     Base64 { media_type: String, data: String },
 }
 
-/// Why a response ended, in one vocabulary for all providers. Unknown values stay as the wire had them.
+/// Why a response ended, in the same terms for all providers. Unknown values are kept as received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum StopReason {
@@ -149,11 +150,11 @@ pub enum StopReason {
     Unknown(String),
 }
 
-/// Token counts of a response; `None` is "not told". They mean the same whatever the wire: every token of the input is in
-/// exactly one of the three counts of input, and every token of the output in `output_tokens`, thinking included.
+/// Token counts of a response; `None` means "not reported". They mean the same for all providers: every input token
+/// is in exactly one of the three input counts, and every output token in `output_tokens`, including thinking.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// What was read without the cache, and has not gone into it.
+    /// Input that was neither read from the cache nor written to it.
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     pub cache_read_input_tokens: Option<u64>,
@@ -197,13 +198,13 @@ impl Message {
         })
     }
 
-    /// Whether it holds nothing but blanks, if anything. Providers take no such message.
+    /// Whether it contains only white space, or nothing. Providers refuse such messages.
     pub fn is_blank(&self) -> bool {
         let mut blocks = self.content.iter();
         blocks.all(|block| matches!(block, Block::Text { text, .. } if text.trim().is_empty()))
     }
 
-    /// All text of the message, as a person would read it: without notes.
+    /// All text of the message for people: without notes.
     pub fn text(&self) -> String {
         let mut whole = String::new();
         for block in &self.content {
@@ -219,21 +220,21 @@ impl Message {
     }
 }
 
-/// What hooks have to say, as the model reads it.
+/// What hooks say, formatted for the model.
 pub fn said_by_hooks(text: &str) -> String {
     format!("<hook>\n{text}\n</hook>")
 }
 
 impl Block {
-    /// What a person ran, and what came of it, in words for the model.
+    /// A note about what the person ran, and its output.
     pub fn aside(call: &str, output: &str) -> Self {
         let text = format!(
-            "<user-ran>\nThe user ran this beside the conversation: {call}\n<output>\n{output}\n</output>\n</user-ran>"
+            "<user-ran>\nThe user ran this themselves: {call}\n<output>\n{output}\n</output>\n</user-ran>"
         );
         Self::note(Note::Aside, text)
     }
 
-    /// What hooks have to say to the model.
+    /// A note with what hooks say to the model.
     pub fn by_hooks(text: &str) -> Self {
         Self::note(Note::Hooks, said_by_hooks(text))
     }
@@ -258,7 +259,7 @@ impl Block {
         }
     }
 
-    /// Lets `shown` stand for a text on the screen.
+    /// Sets what the screen shows instead of the text.
     #[must_use]
     pub fn shown_as(mut self, short: &str) -> Self {
         if let Self::Text { text, shown, .. } = &mut self {
@@ -294,8 +295,8 @@ impl ToolResult {
         }
     }
 
-    /// The result as it leaves the program: models are used to errors inside of a tag. What hooks have added behind the
-    /// error stays outside of it.
+    /// The result as it is sent: models are used to errors inside of a tag. What hooks added after the error stays
+    /// outside of it.
     pub fn as_sent(&self) -> Cow<'_, Self> {
         let first = self.content.first();
         let Some(ResultBlock::Text { text }) = first.filter(|_| self.is_error) else {
@@ -343,12 +344,12 @@ impl Image {
 }
 
 impl Usage {
-    /// What was read without the cache: all of the input but what came from the cache.
+    /// Input that was not read from the cache.
     pub fn input(&self) -> u64 {
         sum_of([self.input_tokens, self.cache_creation_input_tokens])
     }
 
-    /// What came from the cache.
+    /// Input that was read from the cache.
     pub fn cached(&self) -> u64 {
         self.cache_read_input_tokens.unwrap_or(0)
     }
@@ -357,17 +358,17 @@ impl Usage {
         self.output_tokens.unwrap_or(0)
     }
 
-    /// What the provider had to work on: what was read without the cache, and what was written.
+    /// What the provider had to process: input that was not cached, and output.
     pub fn worked_on(&self) -> u64 {
         self.input().saturating_add(self.output())
     }
 
-    /// The whole input and the output: what the conversation fills of the context once the response is in it.
+    /// The whole input and the output: the size of the context after the response.
     pub fn in_context(&self) -> u64 {
         self.worked_on().saturating_add(self.cached())
     }
 
-    /// Takes over every count that `later` tells: running totals, where the last value wins.
+    /// Takes over every count in `later`: these are running totals, so the last value wins.
     pub fn update(&mut self, later: Usage) {
         self.input_tokens = later.input_tokens.or(self.input_tokens);
         self.output_tokens = later.output_tokens.or(self.output_tokens);
@@ -435,7 +436,7 @@ impl From<StopReason> for String {
     }
 }
 
-/// A result of one text is written as a plain string, the form that people and scripts expect.
+/// A result with one text is serialized as a plain string, which people and scripts expect.
 mod result_content {
     use std::sync::Arc;
 

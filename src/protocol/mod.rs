@@ -1,16 +1,20 @@
-//! The words that every part of the program shares: ids, messages, tool calls, questions, events and commands.
+//! The types that every part of the program shares: ids, messages, tool calls, questions, events and commands.
 //!
-//! Plain data that depends on nothing else in the crate. The serde derives here are the vocabulary of the session
-//! log and of `--output-format stream-json`: changing a name changes both.
+//! Plain data that depends on nothing else in the crate. The serde derives here define the format of the session log
+//! and of `--output-format stream-json`: changing a name changes both.
 
 pub mod about;
 pub mod command;
 pub mod event;
+pub mod extension;
 pub mod for_person;
 pub mod id;
 pub mod input;
 pub mod message;
+pub mod offering;
 pub mod question;
+pub mod search;
+pub mod served;
 pub mod shown;
 pub mod source;
 pub mod spending;
@@ -19,7 +23,7 @@ pub mod todo;
 pub mod tool;
 pub mod touches;
 
-pub use about::{CustomCommand, OutputFormat, PreviewFields, SubjectFields, ToolInfo};
+pub use about::{OutputFormat, PreviewFields, SubjectFields, ToolInfo};
 pub use command::{
     CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand, Wanted,
 };
@@ -27,6 +31,7 @@ pub use event::{
     AgentEvent, CallEvent, CallOutcome, ChangeSize, Ending, HookInfo, KnownRule, Recorded,
     SessionEvent, SessionOpened, Told, TurnEvent, TurnSummary,
 };
+pub use extension::{Allows, CustomCommand, CustomTool, Extensions, Skill};
 pub use for_person::{ForPerson, Printed};
 pub use id::{AgentId, CallNumbers, CallRef, Seq, SessionId, TurnId, WireId};
 pub use input::CallInput;
@@ -34,10 +39,13 @@ pub use message::{
     Block, Image, Message, Note, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
     said_by_hooks,
 };
+pub use offering::{Deferral, ToolState, ToolsTold};
 pub use question::{
     Answer, AnswerNote, ChoiceOption, ChoiceRequest, Chosen, LeftOut, PartOfFile,
     PermissionRequest, Question, QuestionKind, Reply, RuleOffer,
 };
+pub use search::{Backend, SearchService, WebSearch};
+pub use served::{Found, ServerCall, ServerTool};
 pub use shown::{FileDiff, Shown};
 pub use source::{NamedFile, Source};
 pub use spending::{Price, Spending};

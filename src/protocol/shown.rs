@@ -1,16 +1,16 @@
-//! What a call's result looks like to a person.
+//! What a person sees of a call's result.
 
 use std::sync::Arc;
 
-/// The result as a person sees it, where that is more than the text that the model reads.
+/// What a person sees of a result, if that is more than the text for the model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Shown {
-    /// The text says it all.
+    /// The text is enough.
     #[default]
     Nothing,
-    /// Files were changed, each of them once in here.
+    /// Changed files, each of them once.
     Changes(Vec<FileDiff>),
-    /// Parts of files were changed, each under a name of its own: a cell of a notebook. Both texts of each are among the
+    /// Changed parts of files, each with its own name, such as a cell of a notebook. Both texts of each are
     /// checkpoints.
     Excerpts(Vec<FileDiff>),
 }
@@ -19,13 +19,13 @@ pub enum Shown {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileDiff {
     pub path: String,
-    /// `None` for a file that is new.
+    /// `None` for a new file.
     pub before: Option<Arc<str>>,
     pub after: Arc<str>,
 }
 
 impl Shown {
-    /// What was changed, file by file or part by part.
+    /// The changes, file by file or part by part.
     pub fn changes(&self) -> &[FileDiff] {
         match self {
             Shown::Nothing => &[],
@@ -33,7 +33,7 @@ impl Shown {
         }
     }
 
-    /// How long the texts in it are together.
+    /// The total size of the texts in it.
     pub fn size(&self) -> usize {
         match self {
             Shown::Nothing => 0,
@@ -50,7 +50,7 @@ impl FileDiff {
     }
 }
 
-/// Nothing, where no file was changed.
+/// `Nothing` if no file was changed.
 impl From<Vec<FileDiff>> for Shown {
     fn from(changes: Vec<FileDiff>) -> Self {
         if changes.is_empty() {

@@ -5,24 +5,24 @@ use std::path::{Path, PathBuf};
 
 use super::tool::RuleList;
 
-/// What has to be decided by it is decided by its kind and its path; its text is for people.
+/// Decisions use its kind and its path; its text is for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// A settings file.
     File(NamedFile),
-    /// A settings file that is broken: what it may have said is asked about instead.
+    /// A broken settings file: everything that it may have denied asks first.
     Broken(NamedFile),
     /// `--deny`, `--ask` or `--allow`.
     Flag(RuleList),
-    /// The person has said it while the program ran.
+    /// The person set it while the program was running.
     Session,
     /// The program itself.
     Program,
-    /// A case that somebody has written down, to see what would be decided.
+    /// A test case of the person, to check what would be decided.
     Case,
 }
 
-/// A file, and what people call it.
+/// A file, and its name for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedFile {
     pub path: PathBuf,
@@ -44,7 +44,7 @@ impl Source {
         })
     }
 
-    /// The settings file that it is from, broken or not.
+    /// The path of the settings file, broken or not.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Source::File(file) | Source::Broken(file) => Some(&file.path),
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_read_what_it_is_called() {
+    fn its_text_is_its_name_for_people() {
         for (source, text) in [
             (Source::file("/w/a.json", "a.json"), "a.json"),
             (Source::broken("/w/a.json", "a.json"), "a.json (broken)"),

@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 
 use super::message::Usage;
 
-/// What a model costs, for a million tokens.
+/// The price of a model, per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 pub struct Price {
-    /// What it reads, in dollars.
+    /// For input, in dollars.
     pub input: f64,
-    /// What it writes, in dollars.
+    /// For output, in dollars.
     pub output: f64,
 }
 
-/// All that a conversation has used so far.
+/// Everything that a conversation has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spending {
     pub used: Usage,
-    /// In dollars; `None` if the price of any of it is not known.
+    /// In dollars; `None` if any of the prices is unknown.
     pub cost: Option<f64>,
-    /// How many tokens of the context are in use since the last response, where it was told.
+    /// The size of the context in tokens after the last response, if it was reported.
     pub context: Option<u64>,
 }

@@ -1,50 +1,51 @@
-//! Subagents: conversations that a call has started beside the person's.
+//! Subagents: conversations that calls have started.
 
 use super::id::{AgentId, CallRef};
 use super::tool::Mode;
 
-/// A type of subagent, as a file or the program describes it.
+/// A type of subagent, defined by a file or built in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentKind {
     pub name: String,
     /// When to use it, for the model that chooses one.
     pub description: String,
-    /// What it is told before anything else.
+    /// Its system prompt.
     pub prompt: String,
-    /// The tools that it has; `None` for all that a subagent can have.
+    /// Its tools; `None` for all that a subagent can have.
     pub tools: Option<Vec<String>>,
-    /// Tools that it does not have all the same.
+    /// Tools that are removed from this list.
     pub disallowed: Vec<String>,
     /// `None` for the model of the conversation that starts it.
     pub model: Option<String>,
-    /// The mode that its calls are decided in, where that is stricter than the session's.
+    /// The permission mode of its calls, if it is stricter than the session's.
     pub mode: Option<Mode>,
-    /// How many answers it has.
+    /// How many answers it may give.
     pub max_turns: u32,
-    /// Where it is from: its file as people know it, or the program.
+    /// Where it is defined: the name of its file, or the program.
     pub source: String,
 }
 
-/// A subagent, as those who watch it know it.
+/// A subagent, with what is shown of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subagent {
     pub agent: AgentId,
-    /// The call that has started it.
+    /// The call that started it.
     pub call: CallRef,
     /// The name of its type.
     pub kind: String,
-    /// What it is to do, in a few words.
+    /// Its task in a few words.
     pub description: String,
     pub model: String,
-    /// Nobody waits for it.
+    /// It runs in the background.
     pub background: bool,
 }
 
-/// How many answers a subagent has, unless its type says otherwise.
+/// How many answers a subagent may give, unless its type says otherwise.
 pub const MAX_TURNS: u32 = 50;
 
 impl AgentKind {
-    /// Whether one of this type has a tool, if subagents can have it at all. `mcp__server` stands for all tools of a server.
+    /// Whether this type has a tool, provided that subagents can have it at all. `mcp__server` means all tools of a
+    /// server.
     pub fn has(&self, tool: &str) -> bool {
         let names = |listed: &String| {
             let rest = tool.strip_prefix(listed.as_str());
@@ -56,7 +57,7 @@ impl AgentKind {
         granted.is_none_or(|tools| tools.iter().any(names)) && !self.disallowed.iter().any(names)
     }
 
-    /// The tools that it has, in a few words.
+    /// Its tools, in a few words.
     pub fn tools_in_words(&self) -> String {
         let has = match &self.tools {
             Some(tools) if !tools.iter().any(|tool| tool == "*") => tools.join(", "),
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_has_the_tools_that_it_lists_but_for_those_it_must_not_have() {
+    fn a_type_has_its_listed_tools_except_the_disallowed_ones() {
         assert!(kind(None, &[]).has("Read"));
         assert!(kind(Some(&["*"]), &[]).has("Read"));
         assert!(kind(Some(&["Read"]), &[]).has("Read"));
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_stands_for_all_of_its_tools() {
+    fn a_server_name_means_all_of_its_tools() {
         let only = kind(Some(&["mcp__docs"]), &[]);
         assert!(only.has("mcp__docs__search"));
         assert!(!only.has("mcp__docsy__search"));

@@ -1,4 +1,4 @@
-//! What a model plans to do, step by step, for the person to follow.
+//! The model's planned steps, which the person can follow.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Todo {
-    /// What is to be done, as an order: `Run the tests`
+    /// The step in the imperative: `Run the tests`
     pub content: String,
     pub status: TodoStatus,
-    /// The same while it is being done: `Running the tests`
+    /// The same while it is in progress: `Running the tests`
     #[serde(rename = "activeForm")]
     pub active_form: String,
 }
@@ -22,7 +22,7 @@ pub enum TodoStatus {
     Completed,
 }
 
-/// How far a list is: `3 of 7 · Writing tests`.
+/// The progress of a list: `3 of 7 · Writing tests`.
 pub fn progress(todos: &[Todo]) -> Option<String> {
     if todos.is_empty() {
         return None;
@@ -45,7 +45,7 @@ mod tests {
     use super::{Todo, TodoStatus, progress};
 
     #[test]
-    fn progress_counts_what_is_done_and_names_what_is_being_done() {
+    fn progress_counts_completed_steps_and_names_the_current_one() {
         let todo = |status| Todo {
             content: "Run the tests".into(),
             status,

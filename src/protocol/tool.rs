@@ -1,4 +1,4 @@
-//! What a tool call is, to everyone who handles one.
+//! The parts of a tool call that everyone needs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,18 +6,19 @@ use serde_json::Value;
 
 use super::id::{CallRef, WireId};
 use super::input::CallInput;
+use super::served::ServerTool;
 
-/// A call whose block has ended, and whose input is a JSON object.
+/// A complete call whose input is a JSON object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     pub call: CallRef,
-    /// What the model calls it.
+    /// Its id on the wire.
     pub id: WireId,
     pub name: String,
     pub input: CallInput,
 }
 
-/// A tool as the model is told about it.
+/// The definition of a tool for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolDefinition {
     pub name: String,
@@ -27,23 +28,26 @@ pub struct ToolDefinition {
     pub strict: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub input_examples: Vec<Value>,
+    /// The provider's own tool that a request names instead of all this.
+    #[serde(skip)]
+    pub server: Option<ServerTool>,
 }
 
 impl ToolDefinition {
-    /// About how many tokens it takes in each request, by the rule of thumb of four bytes each.
+    /// About how many tokens it takes in each request, at four bytes per token.
     pub fn tokens(&self) -> usize {
         (self.description.len() + self.input_schema.to_string().len()) / 4
     }
 }
 
-/// How much harm a tool can do, before any rule is looked at.
+/// How much harm a tool can do, before any rule is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// Changes nothing: runs without a question where it stays inside the workspace.
+    /// Changes nothing: runs without asking inside the workspace.
     Safe,
-    /// Changes something that can be shown and taken back: asks.
+    /// Changes something that can be shown and undone: asks.
     Confirm,
-    /// Can do anything: asks, unless its input is proved harmless.
+    /// Can do anything: asks, unless its input is known to be harmless.
     Dangerous,
     /// Never runs.
     Forbidden,
@@ -55,7 +59,7 @@ pub enum Level {
 pub enum InterruptBehavior {
     /// Stopped at once; the model is told.
     Cancel,
-    /// It finishes: stopping it half-way would leave a worse state.
+    /// It finishes, because stopping it half-way would leave a worse state.
     Block,
 }
 
@@ -70,7 +74,7 @@ pub enum OnBashError {
     Continue,
 }
 
-/// How far an executing call has come.
+/// The progress of an executing call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -116,7 +120,7 @@ impl Mode {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// The one of two modes in which less happens without a question.
+    /// The mode that asks more often.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         let strictness = |mode: Self| match mode {

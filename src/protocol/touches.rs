@@ -1,34 +1,35 @@
-//! What a call touches. Tools say it of their calls; rules, hooks and grants go by it, and need not know any tool.
+//! What a call touches. Tools report it for their calls; rules, hooks and grants use it, and do not have to know any
+//! tool.
 
 use serde_json::Value;
 
-/// What a call touches, as its input says it.
+/// What a call touches, according to its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touches {
-    /// Whatever a command of the shell touches.
+    /// Whatever a shell command touches.
     Command(String),
     Reads(Paths),
     Writes(Paths),
-    /// What an address of the web leads to; the address may be none.
+    /// A web address, which may be missing or invalid.
     Web(Option<String>),
-    /// Nothing that has a place of its own.
+    /// Nothing that permissions could check.
     Nothing,
-    /// The input lacks what would say it.
+    /// The input lacks the field that would say it.
     Unclear(Lacks),
 }
 
-/// Paths as they are written; relative ones start where the shell stands.
+/// Paths as written in the input; relative ones start at the shell's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Paths {
     Files(Vec<String>),
-    /// What lies below a directory, or where the shell stands; a glob in it may lead out of it.
+    /// What is below a directory, or below the shell's directory; a glob may lead outside of it.
     Below {
         directory: Option<String>,
         glob: Option<String>,
     },
 }
 
-/// What an input does not have in it.
+/// What an input lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lacks {
     Command,
@@ -36,9 +37,9 @@ pub enum Lacks {
     FileToWrite,
 }
 
-/// From an input that may be any JSON: also a call that does not fit its schema can be decided about.
+/// The input may be any JSON, because a call that does not match its schema must be decided too.
 impl Touches {
-    /// The command in this field.
+    /// Runs the command in this field.
     pub fn command(input: &Value, field: &str) -> Self {
         text(input, field).map_or(Self::Unclear(Lacks::Command), Self::Command)
     }
@@ -53,22 +54,22 @@ impl Touches {
         file(input, field).map_or(Self::Unclear(Lacks::FileToWrite), Self::Writes)
     }
 
-    /// Reads below the directory in `directory`, or what the glob in `glob` finds there.
+    /// Reads below the directory in `directory`, or what the glob in `glob` matches there.
     pub fn searching(input: &Value, directory: &str, glob: Option<&str>) -> Self {
         below(input, directory, glob).map_or(Self::Unclear(Lacks::FileToRead), Self::Reads)
     }
 
-    /// Writes below the directory in `directory`, or what the glob in `glob` finds there.
+    /// Writes below the directory in `directory`, or what the glob in `glob` matches there.
     pub fn replacing(input: &Value, directory: &str, glob: Option<&str>) -> Self {
         below(input, directory, glob).map_or(Self::Unclear(Lacks::FileToWrite), Self::Writes)
     }
 
-    /// The address in this field.
+    /// Fetches the address in this field.
     pub fn web(input: &Value, field: &str) -> Self {
         Self::Web(text(input, field))
     }
 
-    /// The one file that is read or written.
+    /// The single file that is read or written.
     pub fn file(&self) -> Option<&str> {
         match self {
             Self::Reads(Paths::Files(files)) | Self::Writes(Paths::Files(files)) => {

@@ -14,6 +14,7 @@ use super::{
     StreamError, StreamErrorKind, StreamEvent, errors, sse,
 };
 use crate::config::logged;
+use crate::protocol::ServerTool;
 
 /// A stream that is silent for this long is treated as broken.
 pub const STALL: Duration = Duration::from_secs(60);
@@ -265,6 +266,10 @@ impl Http {
 impl Provider for Http {
     fn name(&self) -> &'static str {
         self.wire.facts().name
+    }
+
+    fn serves(&self, tool: ServerTool) -> bool {
+        self.wire.serves(tool)
     }
 
     fn open<'a>(

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::protocol::{Block, Message, StopReason, ToolDefinition, Usage, WireId};
+use crate::protocol::{Block, Message, ServerTool, StopReason, ToolDefinition, Usage, WireId};
 
 /// One request for a response. Cheap to clone: a retry sends the same one again.
 #[derive(Debug, Clone)]
@@ -42,6 +42,8 @@ pub struct Request {
     pub system: Vec<String>,
     pub messages: Arc<Vec<Message>>,
     pub tools: Arc<Vec<ToolDefinition>>,
+    /// How many of them, from the beginning, are the same in all requests of the session.
+    pub lasting_tools: usize,
     pub max_tokens: u32,
     /// The same for all requests of a session.
     pub session: String,
@@ -139,6 +141,10 @@ pub enum ProviderErrorKind {
 pub trait Provider: Send + Sync {
     /// `anthropic`, `openai`, `responses`, `builtin` or `script`.
     fn name(&self) -> &'static str;
+    /// Whether it runs this tool itself where a request names it.
+    fn serves(&self, _tool: ServerTool) -> bool {
+        false
+    }
     /// Sends the request and waits for the head of the answer.
     fn open<'a>(
         &'a self,

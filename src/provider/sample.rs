@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::Request;
 use crate::protocol::{
-    Block, Image, Message, Origin, ResultBlock, ToolDefinition, ToolResult, ToolUse, WireId,
+    Block, Image, Message, Origin, ResultBlock, ServerTool, ToolDefinition, ToolResult, ToolUse,
+    WireId,
 };
 
 pub(super) fn request(model: &str, messages: Vec<Message>) -> Request {
@@ -19,6 +20,7 @@ pub(super) fn request(model: &str, messages: Vec<Message>) -> Request {
         ],
         messages: Arc::new(messages),
         tools: Arc::new(Vec::new()),
+        lasting_tools: 0,
         max_tokens: 1000,
         session: "session-1".into(),
     }
@@ -30,6 +32,18 @@ pub(super) fn from(provider: &str, model: &str, content: Vec<Block>) -> Message 
         model: model.into(),
     };
     Message::from_assistant(content, origin)
+}
+
+/// A tool that the provider runs itself.
+pub(super) fn web_search() -> ToolDefinition {
+    ToolDefinition {
+        name: "WebSearch".into(),
+        description: "Searches.".into(),
+        input_schema: json!({"type": "object"}),
+        strict: false,
+        input_examples: Vec::new(),
+        server: Some(ServerTool::WebSearch),
+    }
 }
 
 pub(super) fn tools() -> Vec<ToolDefinition> {
@@ -45,6 +59,7 @@ pub(super) fn tools() -> Vec<ToolDefinition> {
             input_schema: strict,
             strict: true,
             input_examples: vec![json!({"path": "a.rs"})],
+            server: None,
         },
         ToolDefinition {
             name: "Run".into(),
@@ -52,6 +67,7 @@ pub(super) fn tools() -> Vec<ToolDefinition> {
             input_schema: loose,
             strict: true,
             input_examples: Vec::new(),
+            server: None,
         },
         ToolDefinition {
             name: "Look".into(),
@@ -59,6 +75,7 @@ pub(super) fn tools() -> Vec<ToolDefinition> {
             input_schema: json!({"type": "object"}),
             strict: false,
             input_examples: Vec::new(),
+            server: None,
         },
     ]
 }

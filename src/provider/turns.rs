@@ -205,6 +205,7 @@ mod tests {
             system: Vec::new(),
             messages: Arc::new(messages),
             tools: Arc::new(Vec::new()),
+            lasting_tools: 0,
             max_tokens: 100,
             session: "s".into(),
         }

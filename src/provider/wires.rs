@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::{Decoder, Request, anthropic, openai, responses};
+use crate::protocol::ServerTool;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
@@ -77,6 +78,14 @@ impl Wire {
             Wire::Anthropic => &ANTHROPIC,
             Wire::OpenAi => &OPENAI,
             Wire::Responses => &RESPONSES,
+        }
+    }
+
+    /// Whether servers that speak it run this tool themselves.
+    pub const fn serves(self, tool: ServerTool) -> bool {
+        match (self, tool) {
+            (Wire::Anthropic | Wire::Responses, ServerTool::WebSearch) => true,
+            (Wire::OpenAi, ServerTool::WebSearch) => false,
         }
     }
 

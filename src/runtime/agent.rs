@@ -332,6 +332,7 @@ mod tests {
                     context_window: None,
                     spending: Spending::default(),
                     hooks: Vec::new(),
+                    extensions: Arc::default(),
                     past: Vec::new(),
                 }));
                 let _ = outbox.send(opened.into()).await;

@@ -27,6 +27,8 @@ const SHORTEST_TICK: Duration = Duration::from_millis(8);
 /// How much is taken in before a frame is drawn in between.
 const MOST_IN_A_ROUND: usize = 64;
 
+/// For how long the agent is not listened to after it told only what is not in view.
+const UNSEEN: Duration = Duration::from_millis(8);
 /// More events than this between two frames are a flood.
 const FLOOD: usize = 256;
 
@@ -205,7 +207,11 @@ impl Shell {
     }
 
     async fn hear_agent(&mut self, heard: AgentHeard) {
-        self.pacer.want(Urgency::Soon);
+        if self.can_show(&heard) {
+            self.pacer.want(Urgency::Soon);
+        } else {
+            self.deaf_until = Some(self.state.now + UNSEEN);
+        }
         match heard {
             AgentHeard::Events(events) => {
                 self.unseen += events.len();
@@ -223,6 +229,14 @@ impl Shell {
                 self.tell(Msg::Refused { problem, hint }).await;
             }
             AgentHeard::Refused(refusal) => self.exit = Some(Exit::Refused(refusal)),
+        }
+    }
+
+    /// Whether anything of it may change the screen.
+    fn can_show(&self, heard: &AgentHeard) -> bool {
+        match heard {
+            AgentHeard::Events(events) => events.iter().any(|it| self.state.can_show(&it.event)),
+            AgentHeard::Untrusted(_) | AgentHeard::Lost | AgentHeard::Refused(_) => true,
         }
     }
 

@@ -1,8 +1,8 @@
-//! What a conversation is, as the sum of its records. Pure: records in, messages out.
+//! A conversation as the fold of its records. Pure: records in, messages out.
 //!
-//! A conversation that runs and one that is resumed are made by the same function: the live one takes every record as it
-//! is written. Whatever moment the log ends at, the conversation is valid: a call without a result gets one that says what
-//! is known of it. Nothing is ever run again.
+//! A running conversation and a resumed one use the same function: the running one takes every record as it is
+//! written. Wherever the log ends, the conversation is valid: a call without a result gets one that says what is
+//! known about it. Nothing is ever run again.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
@@ -12,24 +12,25 @@ use super::record::{Line, Record};
 use super::repair;
 use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentId, Block, CallRef, Message, Origin, Role, Spending, ToolCall, ToolResult, ToolUse, WireId,
+    AgentId, Block, CallRef, Message, Origin, Role, Spending, ToolCall, ToolResult, ToolUse,
+    ToolsTold, WireId,
 };
 
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct History {
     messages: Arc<Vec<Message>>,
-    /// The answer that is being given.
+    /// The answer that is being streamed.
     open: Option<Message>,
-    /// The calls of that answer, by what they are called on the wire. Two may share an id: their numbers are in the order of
+    /// The calls of that answer, by their ids on the wire. Two may share an id: their numbers are in the order of
     /// their blocks.
     names: HashMap<WireId, BTreeSet<CallRef>>,
     begun: HashSet<CallRef>,
     results: HashMap<CallRef, ToolResult>,
     calls: HashMap<CallRef, ToolCall>,
-    /// The checkpoints of the files that calls without a result have changed: before and after.
+    /// The checkpoints of files that calls without a result have changed: before and after.
     changes: HashMap<CallRef, Vec<Checkpoint>>,
     cut_off: Vec<(CallRef, ToolResult)>,
-    /// The request asked for the rest of an answer that the provider had paused.
+    /// The last request asked for the rest of an answer that the provider had paused.
     continues: bool,
     last_call: u32,
     last_aside: u32,
@@ -37,17 +38,18 @@ pub struct History {
     cwd: Option<PathBuf>,
     spending: Option<Spending>,
     asides: Vec<(ToolCall, ToolResult)>,
+    tools: ToolsTold,
     turn: Turn,
 }
 
-/// A file before and after a change, by the hashes of its contents.
+/// The hashes of a file's content before and after a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     pub before: Option<String>,
     pub after: String,
 }
 
-/// The turn that runs, or the last one.
+/// The current turn, or the last one.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Turn {
     number: u64,
@@ -59,7 +61,7 @@ struct Turn {
 }
 
 impl History {
-    /// The conversation of `agent` that the lines of a log tell of, up to the moment at which they end.
+    /// The conversation of `agent` according to the lines of a log.
     pub fn of(lines: &[Line], agent: AgentId) -> Self {
         let mut history = Self::default();
         for line in lines.iter().filter(|line| line.agent == agent) {
@@ -69,7 +71,7 @@ impl History {
         history
     }
 
-    /// Nothing more will come of the run that wrote the records: what was under way ended with it.
+    /// The run that wrote the records has ended, and with it everything that was running.
     pub fn end(&mut self) {
         self.close();
         self.turn.runs = false;
@@ -80,27 +82,27 @@ impl History {
         &self.messages
     }
 
-    /// A call that the model has made.
+    /// A call of the model.
     pub fn call(&self, call: CallRef) -> Option<&ToolCall> {
         self.calls.get(&call)
     }
 
-    /// The number of the last call of the model.
+    /// The number of the model's last call.
     pub fn last_call(&self) -> u32 {
         self.last_call
     }
 
-    /// The number of the last call of the person.
+    /// The number of the person's last call.
     pub fn last_aside(&self) -> u32 {
         self.last_aside
     }
 
-    /// Calls of the model that were under way when a run of the program ended, each with what is known of it.
+    /// Calls of the model that were running when a run of the program ended, each with what is known about it.
     pub fn cut_off(&self) -> &[(CallRef, ToolResult)] {
         &self.cut_off
     }
 
-    /// Counts the turns.
+    /// The number of turns so far.
     pub fn turn(&self) -> u64 {
         self.turn.number
     }
@@ -114,7 +116,7 @@ impl History {
         &self.turn.denials
     }
 
-    /// The last text of the assistant in this turn.
+    /// The assistant's last text in this turn.
     pub fn last_text(&self) -> String {
         let since = self.messages.get(self.turn.from..).unwrap_or_default();
         let answers = since.iter().filter(|it| it.role == Role::Assistant);
@@ -137,12 +139,12 @@ impl History {
         self.workspace.as_ref()
     }
 
-    /// Where the shell was.
+    /// The shell's directory.
     pub fn cwd(&self) -> Option<&PathBuf> {
         self.cwd.as_ref()
     }
 
-    /// What it has used; logs of the first version do not tell.
+    /// What it has used; logs of version 1 do not contain that.
     pub fn spending(&self) -> Option<Spending> {
         self.spending
     }
@@ -152,7 +154,12 @@ impl History {
         &self.asides
     }
 
-    /// What a repair would do to it, as far as it is worth a word; `None` if it can be sent as it is.
+    /// What the requests have said about tools.
+    pub fn tools(&self) -> &ToolsTold {
+        &self.tools
+    }
+
+    /// What a repair would change, as far as it is worth reporting; `None` if the history can be sent as it is.
     pub fn repairs(&self) -> Option<Vec<String>> {
         if repair::is_sound(&self.messages) {
             return None;
@@ -160,7 +167,7 @@ impl History {
         Some(repair::repair(&mut self.messages.to_vec()))
     }
 
-    /// Takes in what has happened next.
+    /// Adds the next record.
     pub fn take(&mut self, record: &Record) {
         match record {
             Record::User { message } => {
@@ -178,7 +185,7 @@ impl History {
                 provider, model, ..
             } => self.request(provider, model),
             Record::Text { text } => self.add_text(text),
-            Record::Block { block } => self.add(block.clone()),
+            Record::Block { block, call } => self.kept(block, *call),
             Record::Call { call } => self.call_made(call),
             Record::Begun { call } => {
                 self.begun.insert(*call);
@@ -204,20 +211,22 @@ impl History {
             Record::Result { call, result, .. } => self.result(*call, result),
             Record::Assistant { message, .. } => {
                 self.open = Some(message.clone());
-                // With no results to wait for it is complete, also when it paused and a request follows it.
+                // Without calls it is complete, also if the provider paused it and a request follows.
                 if message.tool_uses().next().is_none() {
                     self.close();
                 }
             }
             Record::Delivered { calls, then } => self.deliver(calls, then),
             Record::Paused { .. } => self.turn.paused = true,
-            Record::GoneOn => self.turn.paused = false,
+            Record::Continued => self.turn.paused = false,
             Record::End { .. } | Record::Run { .. } => self.end(),
             Record::Discarded => {
                 self.open = None;
                 self.results.clear();
             }
             Record::Spent { spending } => self.spending = Some(*spending),
+            Record::Offered { tools, announced } => self.tools.tell(tools, announced),
+            Record::Activated { tools } => self.tools.activate(tools),
             Record::Moved { cwd } => self.cwd = Some(cwd.clone()),
             Record::Session { cwd, .. } => self.workspace = Some(cwd.clone()),
             Record::Repaired { .. } => {
@@ -246,7 +255,7 @@ impl History {
         !self.turn.runs && matches!(record, Record::User { .. } | Record::Refused)
     }
 
-    /// A message of the person begins a turn, unless one runs.
+    /// A message of the person begins a turn, unless one is running.
     fn begin_turn(&mut self) {
         if !self.turn.runs {
             self.turn = Turn {
@@ -260,7 +269,7 @@ impl History {
     }
 
     fn request(&mut self, provider: &str, model: &str) {
-        // An answer of which no call was made was thrown away and is asked for again.
+        // An answer without calls was discarded and is requested again.
         let open = self.open.as_ref();
         if open.is_some_and(|open| open.tool_uses().next().is_none()) {
             self.open = None;
@@ -320,7 +329,7 @@ impl History {
         Arc::make_mut(&mut self.messages).push(message);
     }
 
-    /// The rest of an answer that was paused belongs to the part before it: two answers in a row cannot be sent.
+    /// The rest of a paused answer is added to its first part, because two answers in a row cannot be sent.
     fn push_answer(&mut self, answer: Message) {
         let continues = std::mem::take(&mut self.continues);
         let last = Arc::make_mut(&mut self.messages).last_mut();
@@ -342,6 +351,12 @@ impl History {
         if let Some(open) = &mut self.open {
             open.content.push(block);
         }
+    }
+
+    fn kept(&mut self, block: &Block, call: Option<CallRef>) {
+        let number = call.map_or(0, |call| call.number);
+        self.last_call = self.last_call.max(number);
+        self.add(block.clone());
     }
 
     fn deliver(&mut self, calls: &[CallRef], then: &[Block]) {

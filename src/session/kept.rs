@@ -1,15 +1,15 @@
-//! The lines of a log that a session needs, in memory: for the case that its file is cut short while the program runs.
+//! The lines of a log in memory, in case its file is truncated while the program is running.
 
 use super::record::{Line as LogLine, Record};
 use crate::protocol::AgentId;
 
-/// A session of more than this is not kept twice.
+/// A larger session is not kept in memory.
 const MOST_BYTES: usize = 64 << 20;
 
 #[derive(Debug)]
 pub struct Kept {
     lines: Vec<Line>,
-    /// Of all lines together; `None` once there was too much.
+    /// The size of all lines; `None` once the limit was exceeded.
     length: Option<usize>,
 }
 
@@ -22,7 +22,7 @@ struct Line {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Text or thinking of an answer, as it came in.
+    /// Text or thinking of an answer, as it arrived.
     Piece,
     Request,
     Discarded,
@@ -39,10 +39,10 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// Keeps a line, with its end, that says what `record` of `agent` says.
+    /// Keeps a line, including its end, for this record.
     pub fn add(&mut self, agent: AgentId, record: &Record, bytes: &[u8]) {
         match record {
-            // What was discarded is void once it is asked for again.
+            // Discarded pieces are no longer needed once the answer is requested again.
             Record::Request { .. } if self.is_discarded(agent) => {
                 self.change_pieces(agent, |_| Vec::new());
             }
@@ -68,20 +68,20 @@ impl Kept {
         });
     }
 
-    /// All of it; `None` if it was too much to keep.
+    /// All of it; `None` if it was too large.
     pub fn whole(&self) -> Option<impl Iterator<Item = &[u8]>> {
         self.length?;
         Some(self.lines.iter().map(|line| &*line.bytes))
     }
 
-    /// Whether what came of the agent's last request was discarded.
+    /// Whether the answer to the agent's last request was discarded.
     fn is_discarded(&self, agent: AgentId) -> bool {
         let parts = self.lines.iter().rev().filter(|line| line.agent == agent);
         let mut since = parts.take_while(|line| line.part != Part::Request);
         since.any(|line| line.part == Part::Discarded)
     }
 
-    /// Makes something else of an agent's pieces since its last request, of each run of them that follow each other.
+    /// Replaces the pieces of an agent since its last request, each sequence of adjacent pieces on its own.
     fn change_pieces(&mut self, agent: AgentId, change: impl Fn(Vec<Line>) -> Vec<Line>) {
         let is_request = |line: &Line| line.part == Part::Request && line.agent == agent;
         let since = self.lines.iter().rposition(is_request).unwrap_or(0);
@@ -104,7 +104,7 @@ impl Kept {
     }
 }
 
-/// Pieces of one kind that follow each other as one: the answer is whole, and nobody sees them come any more.
+/// Joins adjacent pieces of one kind, because the answer is complete and the pieces no longer matter.
 fn joined(pieces: Vec<Line>) -> Vec<Line> {
     let mut joined: Vec<LogLine> = Vec::new();
     for piece in &pieces {
@@ -112,7 +112,7 @@ fn joined(pieces: Vec<Line>) -> Vec<Line> {
             return pieces;
         };
         match (joined.last_mut().map(|last| &mut last.record), &line.record) {
-            // What comes before the first word of a text is no part of it on the screen.
+            // The screen does not show white space before the first word of a text.
             (Some(Record::Text { text }), Record::Text { text: more })
                 if !text.trim().is_empty() =>
             {

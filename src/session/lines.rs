@@ -1,31 +1,31 @@
-//! Reads a log in pieces: whatever a file holds, no more of it is in memory than one line of a sensible length.
+//! Reads a log line by line, with at most one line of limited length in memory, whatever the file contains.
 
 use std::io::{self, BufRead};
 
-/// A line longer than this could only be damage.
+/// A longer line can only be damage.
 pub const LONGEST_LINE: usize = 64 << 20;
 
-/// What a log is read as.
+/// A part of a log.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// A line that may be a record, without its end.
     Line(&'a [u8]),
-    /// A line that cannot be one: too long, or not the beginning of one.
+    /// A line that cannot be a record: too long, or with a wrong beginning.
     Damaged,
 }
 
-/// How the file ended.
+/// How the file ends.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Read {
-    /// How long the whole lines are together.
+    /// The total length of the complete lines.
     pub whole: u64,
-    /// How long it is what follows the last of them.
+    /// The length of what follows them.
     pub rest: u64,
-    /// And what that is, if it may be a record.
+    /// Its content, if it may be a record.
     pub last: Vec<u8>,
 }
 
-/// Hands out the lines of `source` that have an end.
+/// Passes on the complete lines of `source`.
 pub fn read(mut source: impl BufRead, mut take: impl FnMut(Piece<'_>)) -> io::Result<Read> {
     let mut read = Read::default();
     let mut line = Line::default();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_the_same_however_the_bytes_come() {
+    fn lines_are_the_same_however_the_bytes_are_split() {
         for step in [1, 2, 3, 7, 1_000] {
             let (all, read) = pieces(b"{1}\n\n \n{22}\nno\n\0\0\n{333", step);
             assert_eq!(all, ["{1}", "{22}", "damaged", "damaged"], "{step}");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn x5_garbage_without_end_takes_no_memory() {
+    fn garbage_without_a_line_end_takes_no_memory() {
         for first in [&b"\0"[..], b"{"] {
             let length = 3 * LONGEST_LINE as u64;
             let garbage = io::repeat(first[0]).take(length);

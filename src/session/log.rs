@@ -1,8 +1,9 @@
 //! The append-only file of one session.
 //!
-//! A record is in the file (the kernel has it) when [`Log::write`] returns. The disk has it once [`Log::file_to_sync`] was synced.
-//! The file is locked while it is open, so that two programs never write into one session. Should somebody remove it,
-//! move it or cut it short meanwhile, the next write sees that and saves the whole session again, where it was.
+//! A record is in the file (in the kernel) when [`Log::write`] returns. It is on the disk once [`Log::file_to_sync`]
+//! was synced. The file is locked while it is open, so that two programs never write to one session. If another
+//! program removes, moves or truncates it, the next write notices and saves the whole session again in the same
+//! place.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -28,44 +29,44 @@ const LOCK_TRIES: u32 = 30;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 pub struct Log {
-    /// `None` when the session cannot be saved at all: then it lives in memory.
+    /// `None` if the session cannot be saved at all and exists only in memory.
     file: Option<File>,
     path: PathBuf,
     next_seq: u64,
-    /// How long the file is: what to cut it back to when a write fails half-way.
+    /// The length of the file, to truncate it to if a write fails half-way.
     len: u64,
     buffer: Vec<u8>,
-    /// What must never be written.
+    /// Secrets that must never be written.
     keys: Vec<String>,
-    /// Lines to write: the present one, and before it those that could not be written (disk full, say).
+    /// Lines to write: the current one, after those that could not be written (disk full, for example).
     backlog: Vec<u8>,
-    /// What the file holds, as far as it matters.
+    /// The content of the file, as far as it is needed.
     kept: Kept,
 }
 
-/// What a log had in it.
+/// The content of a log.
 #[derive(Debug, Default, PartialEq)]
 pub struct Contents {
     pub lines: Vec<Line>,
-    /// Lines that were passed over: damaged, or of a kind this program does not know.
+    /// Skipped lines: damaged, or of a kind that this program does not know.
     pub passed_over: usize,
-    /// How much of a last line was there that had no end.
+    /// The length of an incomplete last line.
     pub cut_off: u64,
     next_seq: u64,
     old: Converter,
 }
 
-/// What is known of every line.
+/// The part that every line has.
 #[derive(serde::Deserialize)]
 struct Number {
     seq: u64,
 }
 
 impl Contents {
-    /// Takes a line in, if it is a record.
+    /// Adds a line, if it is a record.
     fn take(&mut self, line: &[u8], kept: &mut Kept) -> bool {
         let Some((seq, lines)) = self.old.read(line) else {
-            // Numbers of records that only a newer version knows are taken, too.
+            // Records that only a newer version knows have numbers too.
             if let Ok(Number { seq }) = serde_json::from_slice(line) {
                 self.next_seq = self.next_seq.max(seq.saturating_add(1));
             }
@@ -112,12 +113,12 @@ impl Contents {
     }
 }
 
-/// How a record got into the file.
+/// How a record was saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saved {
     AsUsual,
-    /// The file was not what it had been, and was written as a whole.
-    Anew(Loss),
+    /// The file had been changed by another program, and was written again as a whole.
+    Restored(Loss),
 }
 
 /// What had happened to the file.
@@ -148,7 +149,7 @@ impl Log {
         Ok(Self::over(file, path))
     }
 
-    /// A log that keeps nothing, for a machine that lets us write nowhere.
+    /// A log without a file, for a machine on which we can write nowhere.
     pub fn nowhere() -> Self {
         Self {
             file: None,
@@ -162,7 +163,7 @@ impl Log {
         }
     }
 
-    /// An existing log, with what is in it. Half a line at its end is cut off.
+    /// An existing log with its content. An incomplete last line is cut off.
     pub fn open(path: &Path) -> Result<(Self, Contents), OpenError> {
         let file = open_regular(path, OpenOptions::new().append(true).read(true))?;
         make_private(&file)?;
@@ -196,8 +197,8 @@ impl Log {
         self.append(AgentId::MAIN, record).1
     }
 
-    /// Writes a record of a conversation, and says what number it has. An error leaves it in the backlog: nothing is lost
-    /// while the program lives.
+    /// Writes a record of a conversation, and returns its number. After an error the record stays in the backlog:
+    /// nothing is lost while the program runs.
     pub fn append(&mut self, agent: AgentId, record: &Record) -> (Recorded, io::Result<Saved>) {
         let line = self.line(now_ms(), agent, record);
         let recorded = Recorded {
@@ -207,7 +208,7 @@ impl Log {
         (recorded, self.write_line(&line))
     }
 
-    /// Writes a line of another log, with a number of this one.
+    /// Writes a line of another log, with a new number.
     pub fn copy(&mut self, line: &Line) -> io::Result<Saved> {
         let line = self.line(line.at_ms, line.agent, &line.record);
         self.write_line(&line)
@@ -239,16 +240,16 @@ impl Log {
         Ok(saved)
     }
 
-    /// Sees to it that the file is where it was, with all that was written to it.
+    /// Makes sure that the file is in its place and complete.
     pub fn make_sure(&mut self) -> io::Result<Saved> {
         let Some(loss) = self.loss()? else {
             return Ok(Saved::AsUsual);
         };
-        self.save_anew(loss)?;
-        Ok(Saved::Anew(loss))
+        self.save_again(loss)?;
+        Ok(Saved::Restored(loss))
     }
 
-    /// Whether the file is kept at all.
+    /// Whether there is a file at all.
     pub fn is_kept(&self) -> bool {
         self.file.is_some()
     }
@@ -266,15 +267,15 @@ impl Log {
             Ok(_) => Some(Loss::Removed),
             Err(error) => match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Some(Loss::Removed),
-                // Whether it is there cannot be seen at the moment; writing to it goes on.
+                // Its state is unknown at the moment, so continue to write to it.
                 _ => None,
             },
         })
     }
 
-    /// Writes all that the file held to a new one in its place: from the old one, which is still open, or from memory if
-    /// that was cut short. A foreign file in its place is put aside.
-    fn save_anew(&mut self, loss: Loss) -> io::Result<()> {
+    /// Writes the whole content to a new file in the same place: from the old file, which is still open, or from
+    /// memory if that was truncated. Another program's file in this place is renamed.
+    fn save_again(&mut self, loss: Loss) -> io::Result<()> {
         let Some(old) = &mut self.file else {
             return Ok(());
         };
@@ -295,7 +296,7 @@ impl Log {
                         "the file was cut short, and was too long to be kept in memory",
                     )
                 })?;
-                // What waits to be written is among them.
+                // They include the backlog.
                 self.backlog.clear();
                 let mut len = 0;
                 for line in lines {
@@ -318,7 +319,7 @@ impl Log {
         Ok(())
     }
 
-    /// Half a line must never stay in the middle of the file: a write that fails is taken back.
+    /// An incomplete line must never stay in the middle of the file: a failed write is undone.
     fn append_backlog(&mut self) -> io::Result<()> {
         let Some(file) = &mut self.file else {
             return Ok(());
@@ -337,7 +338,7 @@ impl Log {
         if file.set_len(self.len).is_ok() {
             return;
         }
-        // What cannot be taken back becomes a line of its own, which a reader passes over.
+        // If it cannot be undone, it becomes a separate line, which readers skip.
         if let Ok(data) = file.metadata() {
             self.len = data.len();
         }
@@ -346,13 +347,13 @@ impl Log {
         }
     }
 
-    /// Hands out the file, for syncing it where waiting does no harm.
+    /// The file, to be synced on a thread for blocking work.
     pub fn file_to_sync(&self) -> Option<File> {
         self.file.as_ref()?.try_clone().ok()
     }
 }
 
-/// A last line that is whole but for its end gets it; half a line is cut off. Returns how long the file is then.
+/// Completes a last line that only lacks its end, and cuts off an incomplete one. Returns the new length of the file.
 fn end_last_line(mut file: &File, contents: &Contents, read: &lines::Read) -> io::Result<u64> {
     if read.rest == 0 {
         return Ok(read.whole);
@@ -365,7 +366,7 @@ fn end_last_line(mut file: &File, contents: &Contents, read: &lines::Read) -> io
     Ok(read.whole)
 }
 
-/// A log that others can read or write becomes private; one that belongs to somebody else is not ours to continue.
+/// Makes a log private that others can read or write. Refuses one that another user owns.
 fn make_private(file: &File) -> io::Result<()> {
     let data = file.metadata()?;
     if data.uid() != rustix::process::getuid().as_raw() {
@@ -380,8 +381,7 @@ fn make_private(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the file for this program alone. A program that was killed can leave a child behind that has not yet let go of
-/// the file, so it is waited for, shortly.
+/// Locks the file for this program. A child of a killed program may still hold the lock, so wait for a moment.
 fn lock(file: &File) -> Result<(), OpenError> {
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {
@@ -393,13 +393,13 @@ fn lock(file: &File) -> Result<(), OpenError> {
     Err(OpenError::InUse)
 }
 
-/// What is in a log's bytes. Reads on behind damage: one bad line costs only itself.
+/// The content of a log. Continues after damage: one bad line costs only itself.
 pub fn read(bytes: &[u8]) -> Contents {
     let read = read_from(bytes, &mut Kept::default());
     read.map(|(contents, _)| contents).unwrap_or_default()
 }
 
-/// What is in the log at `path`, which stays as it is.
+/// The content of the log at `path`, without changing it.
 pub fn read_file(path: &Path) -> io::Result<Contents> {
     let file = open_regular(path, OpenOptions::new().read(true))?;
     let source = BufReader::with_capacity(BLOCK, file);

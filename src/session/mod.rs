@@ -1,8 +1,8 @@
 //! Sessions: everything that happened, in an append-only file, written before it is shown.
 //!
-//! [`record`] is the format, [`log`] the file, [`writer`] shares it among conversations. [`history`] is the sum of the records,
-//! which [`repair`] keeps fit to be sent, and [`telling`] what those who watch are told of them, now or when the session is opened again.
-//! Checkpoints of changed files are kept by `tools::files`, and named here by their hash.
+//! [`record`] is the format, [`log`] the file, and [`writer`] shares it among conversations. [`history`] is the fold
+//! of the records, [`repair`] keeps it valid for sending, and [`telling`] turns records into events, live or when a
+//! session is resumed. Checkpoints of changed files are stored by `tools::files`, and referenced here by their hash.
 
 pub mod history;
 mod kept;

@@ -1,10 +1,10 @@
-//! The format of a session's log: one JSON object a line.
+//! The format of a session's log: one JSON object per line.
 //!
-//! A promise to old files: kinds and fields may be added, never renamed. A reader passes over a kind it does not know. What
-//! version 1 wrote in another way is read by `version1`.
+//! Old files must stay readable: kinds and fields may be added, never renamed. A reader skips kinds that it does not
+//! know. `version1` reads what version 1 wrote differently.
 //!
-//! Records are as rich as the events that are told of them: the screen of a session that is resumed is made of nothing
-//! else. What a call changed is named by the checkpoints of the files, not copied.
+//! Records contain everything that their events contain, because the screen of a resumed session is built only from
+//! them. Changed files are referenced by their checkpoints, not copied.
 
 use std::path::PathBuf;
 
@@ -16,10 +16,10 @@ use crate::protocol::{
     Seq, SessionId, Spending, StopReason, ToolCall, ToolResult, Usage,
 };
 
-/// The version of the format that this program writes.
+/// The version that this program writes.
 pub const VERSION: u32 = 2;
 
-/// A line of the log: a record, its number, when it was written, and whose it is.
+/// A line of the log: a record, its number, its time, and its conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line<R = Record> {
     pub seq: Seq,
@@ -43,7 +43,8 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forked_from: Option<SessionId>,
     },
-    /// A run of the program begins, the first one or one that resumes the session. What follows is of this version.
+    /// A run of the program begins, the first one or a later one that resumes the session. The following lines have
+    /// this version.
     Run {
         #[serde(default = "first_version")]
         version: u32,
@@ -53,7 +54,7 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<String>,
     },
-    /// A call has started this conversation, beside its own. The first line of the conversation's.
+    /// A call has started this subagent. The first line of the subagent.
     Started {
         call: CallRef,
         /// The name of its type.
@@ -63,73 +64,91 @@ pub enum Record {
         #[serde(default)]
         background: bool,
     },
-    /// Something that the person was told, in one line.
+    /// A line that the person was shown.
     Notice { text: String },
-    /// The answer to something that the person wanted to know, or to be done.
+    /// The answer to a question or request of the person.
     Reply { text: String },
     /// The permission mode from now on.
     Mode { mode: Mode },
     /// The person gave the session a title.
     Renamed { title: String },
-    /// The shell has gone to another directory.
+    /// The shell's directory changed.
     Moved { cwd: PathBuf },
 
-    /// What the model plans to do from now on.
+    /// The model's planned steps from now on.
     Todos { todos: Vec<Todo> },
+
+    /// The request that follows sends these tools for the first time, and announces those by name only for the first time.
+    Offered {
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tools: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        announced: Vec<String>,
+    },
+    /// The model has asked for these tools: requests send them from now on.
+    Activated { tools: Vec<String> },
 
     // Turns.
     /// The person's message.
     User { message: Message },
-    /// A message of the person does not go to the model. What it said is not kept: a hook may have refused it for that.
+    /// A message of the person was not sent to the model. Its content is not logged: it may be the reason why a hook
+    /// blocked it.
     Refused,
-    /// The model is told this, though nobody has written it: hooks want it to go on.
+    /// A message from the program to the model: hooks want it to continue.
     Told { message: Message },
-    /// A request goes out. What was discarded of an earlier one is void, but for calls that were begun.
+    /// A request is sent. What was discarded of an earlier one is void, except for calls that have begun.
     Request {
         provider: String,
         model: String,
         attempt: u32,
     },
-    /// The request failed and is tried again after a while.
+    /// The request failed and is sent again later.
     Retry {
         problem: String,
         attempt: u32,
         wait_ms: u64,
     },
-    /// Text of the answer, as it streamed in.
+    /// Text of the answer, as it arrived.
     Text { text: String },
-    /// Thinking, as it streamed in: it was shown, but only its complete block goes back to the model.
+    /// Thinking, as it arrived: it was shown, but only its complete block is sent back to the model.
     Thinking { text: String },
-    /// A block of the answer, other than text and calls, that is complete.
-    Block { block: Block },
-    /// The model has written all of its answer; calls of it may still run.
+    /// A complete block of the answer, other than text and calls.
+    Block {
+        block: Block,
+        /// The call that the block is about, if the provider runs one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRef>,
+    },
+    /// The model has finished writing its answer; its calls may still run.
     Streamed,
-    /// The whole answer. Takes the place of its texts, blocks and calls.
+    /// The complete answer. Replaces its texts, blocks and calls.
     Assistant {
         message: Message,
         stop_reason: Option<StopReason>,
         usage: Usage,
     },
-    /// What came of the last request is void.
+    /// The answer to the last request is void.
     Discarded,
-    /// The answer broke off after a call of it had started: what is complete of it is kept. What the person was told.
+    /// The answer broke after one of its calls had started: its complete parts are kept. The text is what the person
+    /// was told.
     Broken { text: String },
-    /// The results go back to the model, in this order, followed by what else is said to it.
+    /// The results that are sent to the model, in this order, followed by other notes.
     Delivered {
         calls: Vec<CallRef>,
         then: Vec<Block>,
     },
-    /// What the conversation has used so far, this run and those before it.
+    /// What the conversation has used so far, in this run and earlier ones.
     Spent { spending: Spending },
-    /// Work that the tools did while the model was still writing.
+    /// How much work the tools did while the model was still writing.
     Saved { saved_ms: u64 },
     /// The history was repaired before it was sent.
     Repaired { what: Vec<String> },
     /// A limit was reached, and the person is asked.
     Paused { why: String },
-    /// It goes on after a pause.
-    GoneOn,
-    /// The turn is over.
+    /// The turn continues after a pause.
+    #[serde(rename = "gone_on")]
+    Continued,
+    /// The turn has ended.
     End {
         ending: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,12 +157,12 @@ pub enum Record {
         hint: Option<String>,
         #[serde(default)]
         took_ms: u64,
-        /// How many responses of the model it took.
+        /// The number of responses of the model.
         #[serde(default)]
         responses: u32,
         #[serde(default)]
         usage: Usage,
-        /// In dollars, where it is known.
+        /// In dollars, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
     },
@@ -151,36 +170,36 @@ pub enum Record {
     // Calls, of the model and of the person.
     /// The model has begun to write a call.
     Arriving { call: CallRef, tool: String },
-    /// A call is whole, and about to be queued.
+    /// A call is complete, and about to be queued.
     Call { call: ToolCall },
-    /// A call is about to start. It may have had effects from here on.
+    /// A call is about to start. It may have effects from here on.
     Begun { call: CallRef },
     /// A call waits for the person, or has begun its work.
     Reached { call: CallRef, phase: Phase },
-    /// A hook has made another input of a call, before it was decided about.
+    /// A hook has replaced the input of a call, before the decision.
     Rewritten {
         call: CallRef,
         input: CallInput,
         by: String,
     },
-    /// What was decided about a call, and what made the decision.
+    /// The decision about a call, and what made it.
     Decision {
         call: CallRef,
         decision: String,
         reason: String,
         cause: String,
-        /// All of that in one line, for people.
+        /// The decision in one line, for people.
         #[serde(default)]
         by: String,
-        /// False where the person decides next.
+        /// False if the person decides next.
         #[serde(default = "yes")]
         settled: bool,
-        /// What the person's answer did besides.
+        /// What the person's answer did in addition.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<AnswerNote>,
     },
-    /// A file is about to be changed; `before` is the checkpoint of its content, if it existed, and `after` the hash of the
-    /// new one.
+    /// A file is about to be changed; `before` is the checkpoint of its content, if it existed, and `after` the hash
+    /// of the new one.
     Change {
         call: CallRef,
         path: PathBuf,
@@ -196,26 +215,26 @@ pub enum Record {
         /// What the person was told.
         #[serde(default, skip_serializing_if = "ForPerson::is_empty")]
         for_person: ForPerson,
-        /// The files that it changed, as the person was shown them.
+        /// The files that it changed, as shown to the person.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changed: Vec<Changed>,
     },
-    /// The command that a call has left in the background is over.
+    /// The command that a call left in the background has ended.
     BackgroundEnded { call: CallRef, how: String },
 }
 
 /// A change of one file that was shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changed {
-    /// As it was shown.
+    /// The name that was shown.
     pub path: String,
-    /// The checkpoint of what it held; `None` for a file that is new.
+    /// The checkpoint of the old content; `None` for a new file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// The checkpoint of what it holds now; `None` where there is none, and the change cannot be shown again.
+    /// The checkpoint of the new content; `None` if it is not stored, so that the change cannot be shown again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Lines.
+    /// In lines.
     pub added: usize,
     pub removed: usize,
 }
@@ -224,7 +243,7 @@ const fn yes() -> bool {
     true
 }
 
-/// Runs of the first format do not tell theirs.
+/// Runs of version 1 do not contain their version.
 fn first_version() -> u32 {
     1
 }

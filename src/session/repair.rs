@@ -1,14 +1,14 @@
-//! Checks the history before every request and repairs it where need be, so that no session can become unsendable.
+//! Checks the history before every request and repairs it if necessary, so that no session can become unsendable.
 //!
 //! The rules: the first message is the person's; roles alternate; no message and no text is empty; calls are the
-//! model's, results the person's; every call has exactly one result, in the message after it, before all other content
-//! and in the order of the calls; ids are used once.
+//! model's, results the person's; every call has exactly one result, in the next message, before all other content
+//! and in the order of the calls; ids are unique.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::protocol::{Block, Message, Role, ToolResult, WireId};
 
-/// Repairs `messages` in place and says, in words for a person, what was repaired.
+/// Repairs `messages` in place. Returns what was repaired, in words for a person.
 pub fn repair(messages: &mut Vec<Message>) -> Vec<String> {
     if is_sound(messages) {
         return Vec::new();
@@ -29,7 +29,7 @@ pub fn repair(messages: &mut Vec<Message>) -> Vec<String> {
     repairs.said
 }
 
-/// Whether the history keeps all the rules. Copies nothing: this runs before every request.
+/// Whether the history follows all rules. Copies nothing, because this runs before every request.
 pub fn is_sound(messages: &[Message]) -> bool {
     let mut used: HashSet<&WireId> = HashSet::new();
     let starts_well = messages
@@ -117,7 +117,7 @@ fn drop_empty(messages: &mut Vec<Message>, repairs: &mut Repairs) {
     }
 }
 
-/// Before anything is paired: a result in the second of two messages belongs to the calls before the first.
+/// Before pairing: a result in the second of two messages belongs to the calls before the first.
 fn join_neighbours(messages: &mut Vec<Message>, repairs: &mut Repairs) {
     for message in std::mem::take(messages) {
         match messages.last_mut() {
@@ -129,14 +129,14 @@ fn join_neighbours(messages: &mut Vec<Message>, repairs: &mut Repairs) {
 
 fn join(last: &mut Message, mut message: Message, repairs: &mut Repairs) {
     last.content.append(&mut message.content);
-    // Two messages of the person in a row are no fault: they simply wrote twice.
+    // Two messages of the person in a row are normal: they wrote twice.
     if last.role == Role::Assistant {
         repairs.say("joined two answers in a row");
     }
 }
 
-/// Every id names one call. A call that reuses one gets a new name, and so does the result that follows it: the first
-/// result under an id is that of the first call under it.
+/// Makes every id name one call. A call that reuses an id gets a new one, and so does its result: the first result
+/// with an id belongs to the first call with it.
 fn rename_reused_ids(messages: &mut [Message], repairs: &mut Repairs) {
     let mut used: HashSet<WireId> = HashSet::new();
     let mut names: HashMap<WireId, VecDeque<WireId>> = HashMap::new();
@@ -182,7 +182,7 @@ fn fresh_id(id: &WireId, used: &HashSet<WireId>) -> WireId {
 fn add_assistant(messages: &mut Vec<Message>, message: Message, repairs: &mut Repairs) {
     match messages.last_mut() {
         None => repairs.say("removed an answer without a question"),
-        // What stood between them was left out.
+        // The message between them was removed.
         Some(last) if last.role == Role::Assistant => join(last, message, repairs),
         Some(_) => messages.push(message),
     }

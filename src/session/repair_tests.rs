@@ -1,4 +1,4 @@
-//! What a history has to look like to be sent, and that any history can be made to look like it.
+//! What a history must look like to be sent, and that any history can be repaired.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -47,7 +47,7 @@ fn assistant<const N: usize>(content: [Block; N]) -> Message {
     Message::from_assistant(content.into(), origin)
 }
 
-/// Repairs a history; what comes of it, and what was said about that.
+/// The repaired history, and what was reported about it.
 fn repaired<const N: usize>(messages: [Message; N]) -> (Vec<Message>, Vec<String>) {
     let mut messages = Vec::from(messages);
     let said = repair(&mut messages);
@@ -56,7 +56,7 @@ fn repaired<const N: usize>(messages: [Message; N]) -> (Vec<Message>, Vec<String
 }
 
 #[test]
-fn a_sound_history_is_untouched() {
+fn a_valid_history_is_unchanged() {
     let sound = [
         user([text("hi")]),
         assistant([text("two files"), call("a"), call("b")]),
@@ -68,7 +68,7 @@ fn a_sound_history_is_untouched() {
 }
 
 #[test]
-fn nothing_at_all_is_sound() {
+fn an_empty_history_is_valid() {
     assert_eq!(repaired([]), (Vec::new(), Vec::new()));
 }
 
@@ -98,7 +98,7 @@ fn a_result_without_a_call_is_left_out() {
 }
 
 #[test]
-fn the_first_of_two_results_counts() {
+fn the_first_of_two_results_is_used() {
     let (messages, said) = repaired([
         user([text("hi")]),
         assistant([call("a")]),
@@ -123,14 +123,14 @@ fn results_come_first_and_in_the_order_of_their_calls() {
 }
 
 #[test]
-fn what_the_person_wrote_in_two_messages_is_one_and_no_fault() {
+fn two_messages_of_the_person_are_joined_without_a_report() {
     let (messages, said) = repaired([user([text("one")]), user([text("two")])]);
     assert_eq!(messages, [user([text("one"), text("two")])]);
     assert_eq!(said, Vec::<String>::new());
 }
 
 #[test]
-fn a_result_behind_another_message_of_the_person_is_not_lost() {
+fn a_result_after_another_message_of_the_person_is_not_lost() {
     let (messages, _) = repaired([
         user([text("hi")]),
         assistant([call("a")]),
@@ -241,7 +241,7 @@ fn calls_of_the_person_and_results_of_the_model_are_left_out() {
     assert_eq!(said, ["removed calls and results from the wrong side"; 2]);
 }
 
-/// Random blocks, with so few ids that they meet.
+/// Random blocks, with few ids, so that they collide.
 fn block() -> impl Strategy<Value = Block> {
     let id = prop::sample::select(vec!["a", "b", "c", "a_2"]);
     prop_oneof![
@@ -259,7 +259,7 @@ fn message() -> impl Strategy<Value = Message> {
     })
 }
 
-/// Random exchanges that keep all rules: an answer with so many calls, and their results.
+/// Random exchanges that follow all rules: answers with calls, and their results.
 fn sound_history() -> impl Strategy<Value = Vec<Message>> {
     prop::collection::vec((0_usize..4, any::<bool>()), 0..8).prop_map(|answers| {
         let mut messages = vec![user([text("begin")])];
@@ -278,7 +278,7 @@ fn sound_history() -> impl Strategy<Value = Vec<Message>> {
     })
 }
 
-/// All that the person said, empty texts aside.
+/// All texts of the person, except empty ones.
 fn words(messages: &[Message]) -> Vec<&str> {
     let of_person = messages.iter().filter(|message| message.role == Role::User);
     let blocks = of_person.flat_map(|message| &message.content);
@@ -291,7 +291,7 @@ fn words(messages: &[Message]) -> Vec<&str> {
 
 proptest! {
     #[test]
-    fn any_history_can_be_repaired_and_none_twice(messages in prop::collection::vec(message(), 0..12)) {
+    fn any_history_can_be_repaired_and_stays_repaired(messages in prop::collection::vec(message(), 0..12)) {
         let mut repaired = messages.clone();
         let said = repair(&mut repaired);
         prop_assert!(is_sound(&repaired), "{:#?}", repaired);
@@ -304,12 +304,12 @@ proptest! {
             let blocks = |messages: &[Message]| -> Vec<Block> {
                 messages.iter().flat_map(|message| message.content.clone()).collect()
             };
-            prop_assert_eq!(blocks(&repaired), blocks(&messages), "what changes is told");
+            prop_assert_eq!(blocks(&repaired), blocks(&messages), "every change is reported");
         }
     }
 
     #[test]
-    fn sound_histories_are_never_touched(messages in sound_history()) {
+    fn valid_histories_are_never_changed(messages in sound_history()) {
         prop_assert!(is_sound(&messages));
         let mut same = messages.clone();
         prop_assert_eq!(repair(&mut same), Vec::<String>::new());

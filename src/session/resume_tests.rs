@@ -1,4 +1,4 @@
-//! A log may end at any record; the conversation that comes of it can always be sent, and no result is missing.
+//! A log may end at any record; the resulting conversation can always be sent, and no result is missing.
 
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn called(id: &str) -> Record {
     Record::Call { call }
 }
 
-/// A call by its own name, with the id that the model gave it.
+/// A call with the id that the model gave it.
 fn tool_call(call: CallRef, id: &str) -> ToolCall {
     ToolCall {
         call,
@@ -132,7 +132,7 @@ fn results(ids: &[&str]) -> Message {
     Message::from_user(blocks.collect())
 }
 
-/// Two exchanges with everything that can happen in them, and the run of the program between them.
+/// Two exchanges with everything that can happen in them, and a restart of the program between them.
 fn session() -> Vec<Record> {
     let text = Block::text;
     let thought = Block::Thinking {
@@ -159,6 +159,7 @@ fn session() -> Vec<Record> {
         Record::Thinking { text: "hm".into() },
         Record::Block {
             block: thought.clone(),
+            call: None,
         },
         said("I read "),
         said("two."),
@@ -219,7 +220,7 @@ fn session() -> Vec<Record> {
 }
 
 #[test]
-fn a_whole_session_is_the_conversation_that_was_had() {
+fn a_complete_session_gives_the_original_conversation() {
     let text = Block::text;
     let thought = Block::Thinking {
         thinking: "hm".into(),
@@ -228,7 +229,7 @@ fn a_whole_session_is_the_conversation_that_was_had() {
     };
     let mut after_two = results(&["a", "b"]);
     after_two.content.push(text("do something else"));
-    // The repair has joined what follows each other.
+    // The repair has joined adjacent messages.
     let mut and_quick = results(&["c"]);
     and_quick.content.push(text("be quick"));
     let expected = [
@@ -255,7 +256,7 @@ fn a_whole_session_is_the_conversation_that_was_had() {
 }
 
 #[test]
-fn wherever_the_log_ends_no_result_is_lost_and_nothing_has_to_be_repaired_but_a_pause() {
+fn wherever_the_log_ends_no_result_is_lost_and_only_a_pause_needs_a_repair() {
     let records = session();
     for end in 0..=records.len() {
         let records = &records[..end];
@@ -266,12 +267,12 @@ fn wherever_the_log_ends_no_result_is_lost_and_nothing_has_to_be_repaired_but_a_
             said.is_empty() || said == ["joined two answers in a row"],
             "after {end}: {said:?}"
         );
-        assert_all_there(records, &messages, end);
+        assert_no_result_is_lost(records, &messages, end);
     }
 }
 
 #[test]
-fn whichever_line_is_missing_the_rest_can_be_sent() {
+fn the_rest_can_be_sent_whichever_line_is_missing() {
     for missing in 0..session().len() {
         let mut records = session();
         records.remove(missing);
@@ -282,7 +283,7 @@ fn whichever_line_is_missing_the_rest_can_be_sent() {
     }
 }
 
-fn assert_all_there(records: &[Record], messages: &[Message], end: usize) {
+fn assert_no_result_is_lost(records: &[Record], messages: &[Message], end: usize) {
     let kept: Vec<&ToolResult> = messages.iter().flat_map(Message::tool_results).collect();
     for record in records {
         match record {
@@ -299,7 +300,7 @@ fn assert_all_there(records: &[Record], messages: &[Message], end: usize) {
 }
 
 #[test]
-fn a_call_that_was_under_way_is_answered_with_what_is_known_of_it() {
+fn an_interrupted_call_gets_a_result_with_what_is_known_about_it() {
     let records = [
         user("begin"),
         request(0),
@@ -334,7 +335,7 @@ fn a_call_that_was_under_way_is_answered_with_what_is_known_of_it() {
 }
 
 #[test]
-fn an_answer_that_was_asked_for_again_counts_once() {
+fn an_answer_that_was_requested_again_occurs_once() {
     let records = [
         user("begin"),
         request(0),
@@ -361,7 +362,7 @@ fn an_answer_that_paused_is_kept_when_a_request_follows_it() {
 }
 
 #[test]
-fn an_id_that_comes_back_is_a_new_call() {
+fn a_reused_id_is_a_new_call() {
     let records = [
         user("begin"),
         request(0),
@@ -389,7 +390,7 @@ fn an_id_that_comes_back_is_a_new_call() {
 fn several_conversations_share_a_log_and_do_not_disturb_each_other() {
     let other = AgentId(7);
     let records = session();
-    // The other one is always one record behind.
+    // The other conversation is always one record behind.
     let mut lines = Vec::new();
     for (at, record) in records.iter().enumerate() {
         lines.push(line(AgentId::MAIN, record));

@@ -1,4 +1,4 @@
-//! Where sessions are: one folder for each workspace, one file for each session.
+//! Where sessions are stored: one folder for each workspace, one file for each session.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -13,14 +13,14 @@ use crate::protocol::SessionId;
 #[cfg(test)]
 mod tests;
 
-/// How much of a log is looked at to see whether it has begun.
+/// How much of a log is read to see whether it contains a message.
 const BEGINNING: u64 = 256 << 10;
 
 pub struct Store {
     root: PathBuf,
 }
 
-/// A session that exists.
+/// An existing session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub id: SessionId,
@@ -95,7 +95,7 @@ impl Store {
         Ok((id, log, contents))
     }
 
-    /// The session of `cwd` that was written to last.
+    /// The most recently written session of `cwd`.
     pub fn last(&self, cwd: &Path) -> Result<Found, StoreError> {
         let begun = self
             .all(cwd)
@@ -104,19 +104,19 @@ impl Store {
         begun.ok_or(StoreError::NothingToContinue)
     }
 
-    /// The sessions of `cwd`, the one that was written to last first.
+    /// The sessions of `cwd`, most recently written first.
     pub fn all(&self, cwd: &Path) -> Vec<Found> {
         newest_first(sessions_in(&self.folder(cwd)))
     }
 
-    /// The sessions of all directories, the one that was written to last first.
+    /// The sessions of all directories, most recently written first.
     pub fn everywhere(&self) -> Vec<Found> {
         newest_first(self.folders().flat_map(|it| sessions_in(&it)).collect())
     }
 
     /// Deletes a session, unless a program has it open.
     pub fn remove(&self, found: &Found) -> Result<(), StoreError> {
-        // Held until the file is gone.
+        // Holds the lock until the file is removed.
         let _log = self.open(found)?;
         std::fs::remove_file(&found.path).map_err(|error| StoreError::Unusable {
             path: found.path.clone(),
@@ -145,7 +145,7 @@ impl Store {
         folders.flatten().flatten().map(|folder| folder.path())
     }
 
-    /// The session whose id is `id`, or begins with it.
+    /// The session with this id, or whose id begins with it.
     pub fn find(&self, id: &str) -> Result<Found, StoreError> {
         let folders = self.folders();
         let all: Vec<Found> = folders.flat_map(|it| sessions_in(&it)).collect();
@@ -162,7 +162,7 @@ impl Store {
         }
     }
 
-    /// A folder name that people recognise and that two workspaces never share.
+    /// A folder name that people recognise and that is unique to the workspace.
     fn folder(&self, cwd: &Path) -> PathBuf {
         let name = cwd
             .file_name()
@@ -178,7 +178,7 @@ impl Store {
     }
 }
 
-/// Whether anything was ever said in a session: its first message is near the beginning.
+/// Whether a session contains a message: the first one is near the beginning.
 fn has_begun(path: &Path) -> bool {
     let Ok(file) = open_regular(path, OpenOptions::new().read(true)) else {
         return false;
@@ -211,7 +211,7 @@ fn sessions_in(folder: &Path) -> Vec<Found> {
         .collect()
 }
 
-/// Sorts by time, reads as a time, and does not repeat.
+/// Sorts by time, is readable as a time, and is unique.
 pub fn new_id() -> SessionId {
     let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
     let letters: String = (0..6).map(|_| fastrand::lowercase()).collect();

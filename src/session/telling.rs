@@ -1,7 +1,7 @@
-//! What those who watch are told of a record. Pure.
+//! Turns records into events. Pure.
 //!
-//! The same function tells of a record that was just appended and of one that is read when the session is opened again, so
-//! the screen of a session that is gone on with is the one that was left.
+//! The same function handles a record that was just appended and one that is read when the session is resumed, so a
+//! resumed session looks as it did before.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use std::time::Duration;
 use super::history::History;
 use super::record::{Changed, Line, Record};
 use crate::protocol::{
-    AgentEvent, AgentId, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, ForPerson, Phase,
-    Recorded, Seq, SessionEvent, Shown, Subagent, Told, ToolCall, TurnEvent, TurnId, TurnSummary,
+    AgentEvent, AgentId, Block, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, ForPerson,
+    Phase, Recorded, Seq, ServerCall, SessionEvent, Shown, Subagent, Told, ToolCall, TurnEvent,
+    TurnId, TurnSummary,
 };
 
-/// What changed files held that can be shown again, before and after, is this much at most; of older changes only the size
-/// is told.
+/// The limit for the contents of changed files that can be shown again; for older changes only the size is reported.
 const MOST_SHOWN: usize = 16 << 20;
 
-/// Takes a record of `agent` into the history; what those who watch are told of it. A call's events say how long after the
-/// begin of its turn they come: `at`. What a result shows is not in the record: it is `shown`.
+/// Adds a record of `agent` to the history, and returns its events. `at` is the time since the turn began, for the
+/// events of calls. What a result shows is not in the record: it is `shown`.
 pub fn take(
     record: Record,
     history: &mut History,
@@ -34,7 +34,7 @@ pub fn take(
     events
 }
 
-/// Calls that ended with a run of the program have come to what is known of them.
+/// The events for calls that ended with a run of the program.
 fn cut_off(history: &History, known: usize) -> Vec<AgentEvent> {
     let cut_off = history.cut_off()[known..].iter().cloned();
     let events = cut_off.map(|(call, result)| AgentEvent::Call {
@@ -110,7 +110,7 @@ fn told(
         }
         Record::Saved { saved_ms } => turn(TurnEvent::Saved(Duration::from_millis(saved_ms))),
         Record::Paused { why } => turn(TurnEvent::Paused { why }),
-        Record::GoneOn => turn(TurnEvent::GoneOn),
+        Record::Continued => turn(TurnEvent::Continued),
         Record::End { .. } => summary(record, history)
             .map(|summary| turn(TurnEvent::Finished(summary)))
             .unwrap_or_default(),
@@ -121,17 +121,20 @@ fn told(
         | Record::Rewritten { .. }
         | Record::Decision { .. }
         | Record::Result { .. }
+        | Record::Block { call: Some(_), .. }
         | Record::BackgroundEnded { .. } => told_of_call(record, at, shown),
-        // What the model is sent, not what a person sees.
+        // These are for the model, and not shown.
         Record::Session { .. }
         | Record::Moved { .. }
-        | Record::Block { .. }
+        | Record::Offered { .. }
+        | Record::Activated { .. }
+        | Record::Block { call: None, .. }
         | Record::Repaired { .. }
         | Record::Change { .. } => Vec::new(),
     }
 }
 
-/// What is told of a record about one call.
+/// The events of a record about one call.
 fn told_of_call(record: Record, at: Duration, shown: Shown) -> Vec<AgentEvent> {
     let call = |call, event| vec![AgentEvent::Call { call, at, event }];
     match record {
@@ -169,12 +172,52 @@ fn told_of_call(record: Record, at: Duration, shown: Shown) -> Vec<AgentEvent> {
                 changed: changed.into_iter().map(size).collect(),
             },
         ),
+        Record::Block {
+            block,
+            call: Some(name),
+        } => {
+            let events = served(&block).into_iter();
+            events.flat_map(|event| call(name, event)).collect()
+        }
         Record::BackgroundEnded { call: name, how } => call(name, CallEvent::BackgroundEnded(how)),
         _ => Vec::new(),
     }
 }
 
-/// A conversation was started: that is told of the call that did it.
+/// What a block tells of a call that the provider runs.
+fn served(block: &Block) -> Vec<CallEvent> {
+    let Some(ServerCall { id, made, result }) = ServerCall::of(block) else {
+        return Vec::new();
+    };
+    let mut events = Vec::new();
+    if let Some((tool, input)) = made {
+        events.push(CallEvent::Queued {
+            tool,
+            wire: Some(id),
+            input,
+        });
+        events.push(CallEvent::Reached(Phase::Validating));
+        events.push(CallEvent::Reached(Phase::Running));
+    }
+    if let Some((result, for_person)) = result {
+        events.push(CallEvent::Completed {
+            outcome: if result.is_error {
+                CallOutcome::Failed
+            } else {
+                CallOutcome::Succeeded
+            },
+            result,
+            ran: Duration::ZERO,
+            for_person,
+            shown: Shown::Nothing,
+            changed: Vec::new(),
+        });
+        events.push(CallEvent::Yielded);
+    }
+    events
+}
+
+/// The start of a subagent is an event of the call that started it.
 fn started(record: Record, agent: AgentId, at: Duration) -> Option<AgentEvent> {
     let Record::Started {
         call,
@@ -197,7 +240,7 @@ fn started(record: Record, agent: AgentId, at: Duration) -> Option<AgentEvent> {
     Some(AgentEvent::Call { call, at, event })
 }
 
-/// The record of how a turn ended.
+/// The record of a turn's end.
 pub fn ended(summary: &TurnSummary) -> Record {
     let (problem, hint) = match &summary.ending {
         Ending::Failed { problem, hint } => (Some(problem.clone()), hint.clone()),
@@ -267,14 +310,14 @@ pub fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A session that is opened again: what the person's conversation is, and all that was told of it and of those beside it.
+/// A resumed session: the history of the person's conversation, and all events of the session.
 #[derive(Debug, Default, PartialEq)]
 pub struct Recalled {
     pub history: History,
     pub told: Vec<Told>,
 }
 
-/// A conversation of the session, as far as its lines were read.
+/// The state of one conversation while the lines are read.
 #[derive(Default)]
 struct Past {
     history: History,
@@ -282,8 +325,8 @@ struct Past {
     began: u64,
 }
 
-/// What the lines of a log make of the person's conversation, and what those who watched the session were told. `content` gets
-/// what a file held by the name of its checkpoint.
+/// The person's conversation and all events, from the lines of a log. `content` returns the content of a checkpoint
+/// by its name.
 pub fn recall(lines: Vec<Line>, content: impl FnMut(&str) -> Option<Arc<str>>) -> Recalled {
     let mut pictures = pictures(&lines, content);
     let mut recalled = Recalled::default();
@@ -298,7 +341,7 @@ pub fn recall(lines: Vec<Line>, content: impl FnMut(&str) -> Option<Arc<str>>) -
         } = line;
         let record_of = Recorded { seq, at_ms };
         if let Record::Run { .. } = record {
-            // The run before has ended, and with it all that was under way beside the person's conversation.
+            // The run before has ended, and with it all subagents.
             for (_, mut past) in pasts.split_off(&AgentId(AgentId::MAIN.0 + 1)) {
                 recalled.end(&mut past.history, Some(record_of));
             }
@@ -314,7 +357,7 @@ pub fn recall(lines: Vec<Line>, content: impl FnMut(&str) -> Option<Arc<str>>) -
         }
         last = Some(record_of);
     }
-    // Those that were started end before those that started them.
+    // Subagents end before the conversations that started them.
     for (agent, mut past) in pasts.into_iter().rev() {
         recalled.end(&mut past.history, last);
         if agent == AgentId::MAIN {
@@ -324,14 +367,14 @@ pub fn recall(lines: Vec<Line>, content: impl FnMut(&str) -> Option<Arc<str>>) -
     recalled
 }
 
-/// The last of the agents that the lines of a log know.
+/// The highest agent number in the lines of a log.
 pub fn last_agent(lines: &[Line]) -> AgentId {
     let agents = lines.iter().map(|line| line.agent);
     agents.max().unwrap_or(AgentId::MAIN).max(AgentId::MAIN)
 }
 
 impl Recalled {
-    /// What a conversation had under way has ended with the program.
+    /// Everything that the conversation had running ended with the program.
     fn end(&mut self, history: &mut History, last: Option<Recorded>) {
         let known = history.cut_off().len();
         history.end();
@@ -342,7 +385,7 @@ impl Recalled {
 
     fn tell(&mut self, record: Option<Recorded>, event: AgentEvent) {
         match (&event, self.told.last_mut().map(|last| &mut last.event)) {
-            // Pieces of one text are one: nobody sees them come. What comes before its first word is no part of it.
+            // Pieces of one text become one event. White space before its first word is not shown.
             (
                 AgentEvent::Turn(turn, TurnEvent::Text(more)),
                 Some(AgentEvent::Turn(same, TurnEvent::Text(text))),
@@ -351,7 +394,7 @@ impl Recalled {
                 AgentEvent::Turn(turn, TurnEvent::Thinking(more)),
                 Some(AgentEvent::Turn(same, TurnEvent::Thinking(text))),
             ) if turn == same => text.push_str(more),
-            // The calls and texts in it were told one by one.
+            // Its calls and texts have their own events.
             (AgentEvent::Turn(_, TurnEvent::Delivered(_)), _) => {}
             _ => self.told.push(Told {
                 record,
@@ -361,7 +404,7 @@ impl Recalled {
     }
 }
 
-/// The texts and calls of an answer were told one by one.
+/// Removes the message of an answer, because its texts and calls have their own events.
 fn without_message(mut event: AgentEvent) -> AgentEvent {
     if let AgentEvent::Turn(_, TurnEvent::Answered { message, .. }) = &mut event {
         message.content = Vec::new();
@@ -369,7 +412,7 @@ fn without_message(mut event: AgentEvent) -> AgentEvent {
     event
 }
 
-/// What can be shown again of the changes, by the numbers of the records of their results: the newest, up to a bound.
+/// The changes that can be shown again, by the numbers of their result records: the newest ones, up to the limit.
 fn pictures(
     lines: &[Line],
     mut content: impl FnMut(&str) -> Option<Arc<str>>,

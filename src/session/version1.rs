@@ -1,8 +1,8 @@
-//! Logs of version 1, in which calls were named by what the model called them, and in which texts say what the types say now:
-//! who tells the model something, and that a result is an error.
+//! Reads logs of version 1, in which calls were named by the model's ids, and in which texts contained what the types
+//! express now: who adds a note, and that a result is an error.
 //!
-//! Lines are read one after the other, because what a name means depends on those before it. A log that was begun in
-//! version 1 and resumed by this program has lines of both: each run says which ones it writes.
+//! Lines are read in order, because the meaning of a name depends on earlier lines. A log that was begun in version 1
+//! and resumed by this program has lines of both versions: each run says which version it writes.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ mod tests;
 /// How notes to the model began.
 const NOTES: [(&str, Note); 2] = [("<user-ran>", Note::Aside), ("<hook>", Note::Hooks)];
 
-/// The records that looked different.
+/// The records that have changed.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Old {
@@ -57,7 +57,7 @@ enum Old {
         calls: Vec<WireId>,
         then: Vec<Block>,
     },
-    /// What the person ran beside the conversation; a second time once it was over.
+    /// A command of the person; written a second time when it had ended.
     Aside {
         call: OldCall,
         #[serde(default)]
@@ -76,15 +76,15 @@ struct OldCall {
 /// Reads lines of both versions.
 #[derive(Debug, PartialEq)]
 pub struct Converter {
-    /// That of the lines to come; `None` where the beginning of the log is missing.
+    /// The version of the following lines; `None` if the beginning of the log is missing.
     version: Option<u32>,
     calls: Names,
     asides: Names,
-    /// When the turn began that is not over.
+    /// When the current turn began.
     turn_began: Option<u64>,
 }
 
-/// What the calls of one agent that the lines so far tell of are called.
+/// The references of one agent's calls so far.
 #[derive(Debug, PartialEq)]
 struct Names {
     numbers: CallNumbers,
@@ -103,7 +103,7 @@ impl Default for Converter {
 }
 
 impl Converter {
-    /// The records of a line, with the line's number each, and that number; `None` if it is no record.
+    /// The records of a line, each with the line's number, and that number; `None` if it is not a record.
     pub fn read(&mut self, line: &[u8]) -> Option<(Seq, Vec<Line>)> {
         if self.version == Some(1) {
             return self.read_old(line).or_else(|| self.read_new(line));
@@ -111,7 +111,7 @@ impl Converter {
         self.read_new(line).or_else(|| self.read_old(line))
     }
 
-    /// Whether the lines to come are, or may be, of version 1.
+    /// Whether the following lines are, or may be, of version 1.
     fn is_old(&self) -> bool {
         self.version.is_none_or(|version| version < 2)
     }
@@ -122,7 +122,7 @@ impl Converter {
             Record::Session { version, .. } => self.version = Some(*version),
             Record::Run { version, .. } => {
                 self.version = Some(*version);
-                // A copy of the log has all of it in the format of now.
+                // A copy of the log is written entirely in the current format.
                 *version = VERSION.max(*version);
                 self.turn_began = None;
             }
@@ -135,7 +135,7 @@ impl Converter {
             Record::Delivered { then, .. } if self.is_old() => mark_notes(then),
             Record::End { took_ms, .. } => {
                 let began = self.turn_began.take();
-                // What was not told is known from the times of the lines.
+                // A missing time is computed from the times of the lines.
                 let told = *took_ms > 0 || !self.is_old();
                 if let Some(began) = began.filter(|_| !told) {
                     *took_ms = line.at_ms.saturating_sub(began);
@@ -167,7 +167,7 @@ impl Converter {
         Some((seq, lines.collect()))
     }
 
-    /// What is about a call of which no line has told before is left out.
+    /// Records about an unknown call are dropped.
     fn converted(&mut self, old: Old) -> Vec<Record> {
         let known = |id: &WireId| self.calls.known.get(id).copied();
         let record = match old {
@@ -253,13 +253,13 @@ impl Names {
         }
     }
 
-    /// A call that has its name already.
+    /// Counts a call that already has its reference.
     fn count(&mut self, call: CallRef) {
         self.numbers = CallNumbers::after(call.agent, call.number);
     }
 }
 
-/// How it came to its result was not kept; only whether that is an error.
+/// Version 1 did not log the outcome, only whether the result is an error.
 fn result_of(call: CallRef, mut result: ToolResult) -> Record {
     untag(&mut result);
     let outcome = if result.is_error {
@@ -305,7 +305,7 @@ fn mark_notes(blocks: &mut [Block]) {
     }
 }
 
-/// Errors had the tag with which they go to the model in their text.
+/// Error texts contained the tag with which they are sent to the model.
 fn untag(result: &mut ToolResult) {
     if !result.is_error {
         return;

@@ -1,6 +1,6 @@
 //! The one log of a session, shared by the conversations that write to it.
 //!
-//! Cheap to clone. The lock is held while one record is written and numbered, and never while anything is waited for.
+//! Cheap to clone. The lock is held while one record is written and numbered, and never across an await.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ pub struct Writer(Arc<Mutex<Shared>>);
 
 struct Shared {
     log: Log,
-    /// The log could not be written; said once, until it works again.
+    /// The log could not be written. Reported once, until it works again.
     unsaved: bool,
 }
 
@@ -31,12 +31,12 @@ pub struct Written {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// The file was not what it had been, and was written as a whole.
-    Anew { path: PathBuf, loss: Loss },
-    /// It cannot be written any more.
+    /// The file had been changed by another program, and was written again as a whole.
+    Restored { path: PathBuf, loss: Loss },
+    /// It can no longer be written.
     Unsaved {
         path: PathBuf,
-        /// In a few words, and with all that the machine says about it.
+        /// A short text, and the full error of the system.
         problem: String,
         error: String,
     },
@@ -59,14 +59,14 @@ impl Writer {
         Written { record, news }
     }
 
-    /// Sees to it, when the program is about to end, that the log is where a person will look for it.
+    /// Checks, before the program ends, that the log file is in its place.
     pub fn make_sure(&self) -> Vec<News> {
         let mut shared = self.shared();
         let saved = shared.log.make_sure();
         shared.news(&saved)
     }
 
-    /// Whether the file is kept at all.
+    /// Whether there is a file at all.
     pub fn is_kept(&self) -> bool {
         self.shared().log.is_kept()
     }
@@ -75,7 +75,7 @@ impl Writer {
         self.shared().log.path().to_owned()
     }
 
-    /// Hands out the file, for syncing it where waiting does no harm.
+    /// The file, to be synced on a thread for blocking work.
     pub fn file_to_sync(&self) -> Option<File> {
         self.shared().log.file_to_sync()
     }
@@ -86,13 +86,13 @@ impl Writer {
 }
 
 impl Shared {
-    /// What is new about the log, after it was written to.
+    /// What has changed about the log after a write.
     fn news(&mut self, written: &io::Result<Saved>) -> Vec<News> {
         let path = || self.log.path().to_owned();
         let mut news = Vec::new();
-        if let Ok(Saved::Anew(loss)) = *written {
+        if let Ok(Saved::Restored(loss)) = *written {
             let path = path();
-            news.push(News::Anew { path, loss });
+            news.push(News::Restored { path, loss });
         }
         if written.is_err() != self.unsaved {
             news.push(match written {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn conversations_that_write_at_once_get_numbers_of_their_own() {
+    fn conversations_that_write_at_once_get_unique_numbers() {
         let folder = tempfile::tempdir().expect("a directory");
         let writer = writer(folder.path());
         let write = |agent: u32| {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_person_s_conversation_is_not_named_in_its_lines() {
+    fn lines_of_the_main_conversation_do_not_name_it() {
         let folder = tempfile::tempdir().expect("a directory");
         let writer = writer(folder.path());
         writer.write(AgentId::MAIN, &Record::Discarded);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_to_the_file_is_said_once() {
+    fn changes_of_the_file_are_reported_once() {
         let folder = tempfile::tempdir().expect("a directory");
         let writer = writer(folder.path());
         let path = writer.path();
@@ -183,7 +183,7 @@ mod tests {
         std::fs::remove_file(&path).expect("removed");
         let loss = Loss::Removed;
         let news = writer.write(AgentId(7), &said("two")).news;
-        assert_eq!(news, [News::Anew { path, loss }]);
+        assert_eq!(news, [News::Restored { path, loss }]);
         assert_eq!(writer.write(AgentId::MAIN, &said("three")).news, []);
         std::fs::remove_dir_all(folder.path()).expect("removed");
         std::fs::write(folder.path(), "in the way").expect("written");

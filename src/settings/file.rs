@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::read;
 use crate::hooks::HooksFile;
 use crate::process::sandbox::Unasked;
-use crate::protocol::{InterruptBehavior, Mode, OnBashError, Price};
+use crate::protocol::{Deferral, InterruptBehavior, Mode, OnBashError, Price, WebSearch};
 
 /// Settings of agent-tui: `settings.json` in the configuration directory, `.agent-tui/settings.json` and
 /// `.agent-tui/settings.local.json` in a project, or a file given with `--settings`.
@@ -64,6 +64,13 @@ pub(super) struct File {
     pub(super) disable_all_hooks: Option<bool>,
     /// Sandbox for commands.
     pub(super) sandbox: Sandbox,
+    /// Who searches the web; off unless set. In a project: only once it is trusted.
+    pub(super) web_search: Option<WebSearch>,
+    /// Model that answers the prompt of a fetched page; without it the page itself is the result. In a project: only once it
+    /// is trusted.
+    pub(super) small_model: Option<String>,
+    /// When tools are announced by name only: auto (many tools, or large schemas), always or never.
+    pub(super) tool_search: Option<Deferral>,
 }
 
 /// Permission rules and mode.

@@ -11,7 +11,7 @@ use crate::hooks::HooksFile;
 use crate::permissions::names::meant;
 use crate::permissions::{RuleList, Source};
 use crate::process::sandbox::Unasked;
-use crate::protocol::Mode;
+use crate::protocol::{Mode, WebSearch};
 use crate::text::{self, cut};
 
 /// Keys of Claude Code inside `permissions` that are no lists of rules.
@@ -303,6 +303,14 @@ impl Settings {
         });
         self.set(page, "retries", file.retries, |it| &mut it.retries);
         self.set(page, "theme", file.theme, |it| &mut it.theme);
+        self.set(page, "smallModel", file.small_model, |it| {
+            &mut it.small_model
+        });
+        let search = self.search_of(page, file.web_search);
+        self.set(page, "webSearch", search, |it| &mut it.web_search);
+        self.set(page, "toolSearch", file.tool_search, |it| {
+            &mut it.tool_search
+        });
     }
 
     /// The mode that a file may choose. One of a project never lets more run than acceptEdits, trusted or not; one that is
@@ -325,6 +333,20 @@ impl Settings {
         let what = format!("its defaultMode `{name}` is ignored, {problem}");
         self.warn(&page.layer.path, &what);
         None
+    }
+
+    /// Who searches. A project could name any variable as the key, and any address to send it to.
+    fn search_of(&mut self, page: &Page<'_>, search: Option<WebSearch>) -> Option<WebSearch> {
+        let search = search?;
+        let sends_a_key =
+            matches!(&search, WebSearch::Service(service) if service.key_variable().is_some());
+        if page.layer.owner.is_project() && sends_a_key {
+            let what =
+                "its `webSearch` is ignored: a service with a key belongs in your own settings";
+            self.warn(&page.layer.path, what);
+            return None;
+        }
+        Some(search)
     }
 
     /// How commands are to be held. A project can only make it stricter.

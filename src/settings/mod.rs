@@ -7,7 +7,7 @@
 //! What is broken widens nothing. A file that cannot be read may have held rules that forbid something, so without it
 //! everything is asked about; [`Settings::errors`] says what to fix.
 
-pub mod agents;
+pub mod extensions;
 mod file;
 pub mod files;
 mod layers;
@@ -25,7 +25,7 @@ use crate::config::json::Wrong;
 use crate::hooks::Hook;
 use crate::permissions::{Rules, Source};
 use crate::process::sandbox::Unasked;
-use crate::protocol::{InterruptBehavior, Mode, OnBashError, Price};
+use crate::protocol::{Deferral, InterruptBehavior, Mode, OnBashError, Price, WebSearch};
 
 pub use file::{keys, schema};
 
@@ -68,6 +68,12 @@ pub struct Settings {
     pub disable_all_hooks: Option<bool>,
     /// Whether commands that run without asking are sandboxed.
     pub unasked: Option<Unasked>,
+    /// Who searches the web.
+    pub web_search: Option<WebSearch>,
+    /// The model that reads fetched pages.
+    pub small_model: Option<String>,
+    /// When tools are announced by name only.
+    pub tool_search: Option<Deferral>,
     /// What a person should know about the files: unknown keys, rules that are not used.
     pub warnings: Vec<String>,
     /// What a person must fix. It is not used, and where it may have forbidden something, everything is asked about.

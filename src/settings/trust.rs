@@ -45,6 +45,8 @@ pub enum Kind {
     Provider,
     /// A command, an agent or a skill that runs something or grants rights.
     Prompt,
+    /// A command, an agent or a skill that is only a text.
+    Instructions,
     Setting,
 }
 
@@ -93,6 +95,7 @@ impl Kind {
             Kind::Directory => "treat these directories as part of the workspace",
             Kind::Provider => "choose the provider that receives the conversation",
             Kind::Prompt => "run commands or grant rights from these files",
+            Kind::Instructions => "add these commands, skills and subagents",
             Kind::Setting => "change these settings",
         }
     }

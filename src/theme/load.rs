@@ -119,7 +119,7 @@ impl Draft {
         debug_assert_eq!(
             (broken, layer.problems),
             (vec![], vec![]),
-            "the built-in themes are right"
+            "the built-in themes are valid"
         );
         Some(draft)
     }
@@ -295,7 +295,7 @@ impl<'r, 'a> Layer<'r, 'a> {
             let what = format!("invalid value for `{field}`");
             self.report(value.span(), what, format!("write `{example}`"));
         } else {
-            let what = format!("`{}` is not a part of a theme", cut(field));
+            let what = format!("`{}` is not a field of a theme", cut(field));
             let fields = FIELDS.iter().map(|(field, _)| *field);
             self.report(name.span(), what, did_you_mean(field, fields));
         }
@@ -306,7 +306,7 @@ impl<'r, 'a> Layer<'r, 'a> {
             let what = format!("`{part}` must be true or false");
             self.report(value.span(), what, format!("write `{part} = true`"));
         } else {
-            let what = format!("`{}` is not a part of a style", cut(part));
+            let what = format!("`{}` is not a field of a style", cut(part));
             let parts = MODIFIERS.iter().map(|(name, _)| *name);
             self.report(
                 name.span(),

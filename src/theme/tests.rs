@@ -498,7 +498,7 @@ fn mistakes_are_named_with_their_place_and_a_way_out() {
             "[roles]\nerror = { blod = true }",
             at(
                 "line 2, column 11",
-                "`blod` is not a part of a style\nhint: did you mean `bold`?",
+                "`blod` is not a field of a style\nhint: did you mean `bold`?",
             ),
         ),
         (
@@ -526,7 +526,7 @@ fn mistakes_are_named_with_their_place_and_a_way_out() {
             "[pallete]\nx = 'red'",
             at(
                 "line 1, column 2",
-                "`pallete` is not a part of a theme\nhint: did you mean `palette`?",
+                "`pallete` is not a field of a theme\nhint: did you mean `palette`?",
             ),
         ),
     ];

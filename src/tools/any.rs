@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, input_schema};
 use crate::permissions::Grant;
-use crate::protocol::{FileDiff, PartOfFile, ToolDefinition, Touches};
+use crate::protocol::{FileDiff, PartOfFile, ServerTool, ToolDefinition, Touches};
 
 /// What the input alone says about a call. The defaults are the strict ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub trait AnyTool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
     fn definition(&self, about: &DescribeCx) -> ToolDefinition;
     fn is_enabled(&self, about: &DescribeCx) -> bool;
+    /// The tool of the provider that runs its calls, if it does.
+    fn served_by(&self, about: &DescribeCx) -> Option<ServerTool>;
     /// Never panics or fails: an input that does not match the schema gets the strict facts.
     fn facts(&self, input: &Value) -> CallFacts;
     /// What a call touches; the input may be any JSON.
@@ -86,6 +88,26 @@ impl<T: Tool> Erased<T> {
     }
 }
 
+/// Every violation of a tool's schema.
+pub fn violations(validator: Option<&Validator>, name: &str, input: &Value) -> Vec<String> {
+    let Some(validator) = validator else {
+        return vec![format!(
+            "the schema of {name} does not compile; please report this"
+        )];
+    };
+    validator
+        .iter_errors(input)
+        .map(|error| {
+            let path = error.instance_path().to_string();
+            if path.is_empty() {
+                error.to_string()
+            } else {
+                format!("`{path}`: {error}")
+            }
+        })
+        .collect()
+}
+
 impl<T: Tool> AnyTool for Erased<T> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -98,11 +120,16 @@ impl<T: Tool> AnyTool for Erased<T> {
             input_schema: self.schema().clone(),
             strict: self.tool.is_strict(),
             input_examples: self.tool.input_examples(),
+            server: self.tool.served_by(about),
         }
     }
 
     fn is_enabled(&self, about: &DescribeCx) -> bool {
         self.tool.is_enabled(about)
+    }
+
+    fn served_by(&self, about: &DescribeCx) -> Option<ServerTool> {
+        self.tool.served_by(about)
     }
 
     fn facts(&self, input: &Value) -> CallFacts {
@@ -134,23 +161,7 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
 
     fn violations(&self, input: &Value) -> Vec<String> {
-        let Some(validator) = self.validator() else {
-            let name = &self.spec.name;
-            return vec![format!(
-                "the schema of {name} does not compile; please report this"
-            )];
-        };
-        validator
-            .iter_errors(input)
-            .map(|error| {
-                let path = error.instance_path().to_string();
-                if path.is_empty() {
-                    error.to_string()
-                } else {
-                    format!("`{path}`: {error}")
-                }
-            })
-            .collect()
+        violations(self.validator(), &self.spec.name, input)
     }
 
     fn validate<'a>(

@@ -7,13 +7,13 @@ use futures_util::future::{BoxFuture, FutureExt};
 use super::{ToolCx, ToolError};
 use crate::protocol::{ChoiceRequest, Reply};
 
-/// How a call asks the person. A call asks one question at a time.
+/// How a call asks the person. Questions that are not asked together are asked one after the other.
 #[derive(Clone)]
-pub struct Asker(Arc<dyn Fn(ChoiceRequest) -> BoxFuture<'static, Reply> + Send + Sync>);
+pub struct Asker(Arc<dyn Fn(Vec<ChoiceRequest>) -> BoxFuture<'static, Reply> + Send + Sync>);
 
 impl Asker {
     pub fn new(
-        ask: impl Fn(ChoiceRequest) -> BoxFuture<'static, Reply> + Send + Sync + 'static,
+        ask: impl Fn(Vec<ChoiceRequest>) -> BoxFuture<'static, Reply> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(ask))
     }
@@ -28,10 +28,15 @@ impl ToolCx {
     /// Asks the person and waits for the reply. The reply can be [`Reply::Nobody`]; the tool has to handle it. The
     /// permission to run the call was settled before. An error means that the call was told to stop.
     pub async fn ask(&self, question: ChoiceRequest) -> Result<Reply, ToolError> {
+        self.ask_together(vec![question]).await
+    }
+
+    /// Asks all of these in one dialog: the person answers each of them, or none.
+    pub async fn ask_together(&self, questions: Vec<ChoiceRequest>) -> Result<Reply, ToolError> {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(ToolError::cancelled()),
-            reply = (self.asker.0)(question) => Ok(reply),
+            reply = (self.asker.0)(questions) => Ok(reply),
         }
     }
 }

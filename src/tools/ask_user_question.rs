@@ -45,13 +45,9 @@ pub struct Offered {
 }
 
 impl Asked {
-    fn request(&self, place: (usize, usize)) -> ChoiceRequest {
-        let title = match place {
-            (_, 1) => self.header.clone(),
-            (number, count) => format!("{} · {number} of {count}", self.header),
-        };
+    fn request(&self) -> ChoiceRequest {
         ChoiceRequest {
-            title,
+            header: self.header.clone(),
             question: self.question.clone(),
             options: self.options.iter().map(Offered::option).collect(),
             several: self.multi_select,
@@ -136,35 +132,31 @@ impl Tool for AskUserQuestion {
     }
 
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
-        let count = input.questions.len();
-        let mut answers = Vec::with_capacity(count);
-        for (index, asked) in input.questions.iter().enumerate() {
-            match cx.ask(asked.request((index + 1, count))).await? {
-                Reply::Chosen(chosen) => answers.push(asked.answer(&chosen)),
-                Reply::Nobody => {
-                    return Err(ToolError::new(
-                        "Nobody is there to answer: this run has no person at a screen. Decide yourself, and say in your \
-                         answer what you assumed",
-                    ));
-                }
-                Reply::Dismissed | Reply::Permission(_) => {
-                    let before = if answers.is_empty() {
-                        String::new()
-                    } else {
-                        format!(" Before that they answered: {}.", answers.join(", "))
-                    };
-                    return Ok(ToolOutput::text(format!(
-                        "The user does not want to answer \"{}\".{before} Continue as you think best, or stop and ask in \
-                         your own words",
-                        asked.question
-                    )));
-                }
+        let requests = input.questions.iter().map(Asked::request).collect();
+        match cx.ask_together(requests).await? {
+            Reply::Chosen(chosen) => {
+                let answers = input.questions.iter().zip(&chosen);
+                let answers: Vec<String> = answers
+                    .map(|(asked, chosen)| asked.answer(chosen))
+                    .collect();
+                Ok(ToolOutput::text(format!(
+                    "User has answered your questions: {}",
+                    answers.join(", ")
+                )))
+            }
+            Reply::Nobody => Err(ToolError::new(
+                "Nobody is there to answer: this run has no person at a screen. Decide yourself, and say in your answer \
+                 what you assumed",
+            )),
+            Reply::Dismissed | Reply::Permission(_) => {
+                let asked = input.questions.iter();
+                let asked: Vec<String> = asked.map(|it| format!("\"{}\"", it.question)).collect();
+                Ok(ToolOutput::text(format!(
+                    "The user does not want to answer {}. Continue as you think best, or stop and ask in your own words",
+                    asked.join(", ")
+                )))
             }
         }
-        Ok(ToolOutput::text(format!(
-            "User has answered your questions: {}",
-            answers.join(", ")
-        )))
     }
 }
 
@@ -192,15 +184,14 @@ mod tests {
         ]})
     }
 
-    async fn answered(replies: Vec<Reply>) -> (Result<String, String>, Vec<ChoiceRequest>) {
+    async fn answered(reply: Reply) -> (Result<String, String>, Vec<ChoiceRequest>) {
         let mut scratch = Scratch::new();
         let asked: Arc<Mutex<Vec<ChoiceRequest>>> = Arc::default();
-        let replies = Arc::new(Mutex::new(replies.into_iter()));
         let log = asked.clone();
-        scratch.cx.asker = Asker::new(move |request| {
-            log.lock().expect("unpoisoned").push(request);
-            let reply = replies.lock().expect("unpoisoned").next();
-            async move { reply.unwrap_or(Reply::Nobody) }.boxed()
+        scratch.cx.asker = Asker::new(move |requests| {
+            log.lock().expect("unpoisoned").extend(requests);
+            let reply = reply.clone();
+            async move { reply }.boxed()
         });
         let output = scratch.run(&AskUserQuestion, questions()).await;
         let said = output
@@ -210,35 +201,29 @@ mod tests {
         (said, asked)
     }
 
-    fn chosen(options: &[usize], text: Option<&str>) -> Reply {
-        Reply::Chosen(Chosen {
+    fn chosen(options: &[usize], text: Option<&str>) -> Chosen {
+        Chosen {
             options: options.to_vec(),
             text: text.map(Into::into),
             ..Chosen::default()
-        })
+        }
     }
 
     #[tokio::test]
-    async fn the_model_gets_each_answer_with_its_question_and_free_text() {
-        let (said, asked) = answered(vec![
-            chosen(&[1], None),
-            chosen(&[0, 1], Some("and a file")),
-        ])
-        .await;
+    async fn all_questions_are_asked_at_once_and_the_model_gets_each_answer_with_its_question() {
+        let replies = vec![chosen(&[1], None), chosen(&[0, 1], Some("and a file"))];
+        let (said, asked) = answered(Reply::Chosen(replies)).await;
         assert_eq!(
             said.as_deref(),
             Ok(
                 "User has answered your questions: \"Where?\"=\"Redis\", \"Which?\"=\"Memory, Redis, and a file\""
             )
         );
-        assert_eq!(
-            (asked[0].title.as_str(), asked[0].several),
-            ("Place · 1 of 2", false)
-        );
-        assert_eq!(
-            (asked[1].title.as_str(), asked[1].several),
-            ("Kind · 2 of 2", true)
-        );
+        let seen: Vec<(&str, bool)> = asked
+            .iter()
+            .map(|request| (request.header.as_str(), request.several))
+            .collect();
+        assert_eq!(seen, [("Place", false), ("Kind", true)]);
         assert!(asked.iter().all(|request| request.free_text));
     }
 
@@ -250,16 +235,15 @@ mod tests {
 
     #[tokio::test]
     async fn the_model_learns_when_the_person_declines_or_nobody_can_answer() {
-        let (said, _) = answered(vec![chosen(&[0], None), Reply::Dismissed]).await;
+        let (said, _) = answered(Reply::Dismissed).await;
         let said = said.expect("not an error");
         assert!(
-            said.starts_with("The user does not want to answer \"Which?\"."),
+            said.starts_with("The user does not want to answer \"Where?\", \"Which?\"."),
             "{said}"
         );
-        assert!(said.contains("\"Where?\"=\"Memory\""), "{said}");
-        let (said, asked) = answered(vec![Reply::Nobody]).await;
+        let (said, asked) = answered(Reply::Nobody).await;
         assert!(said.expect_err("nobody").starts_with("Nobody is there"));
-        assert_eq!(asked.len(), 1);
+        assert_eq!(asked.len(), 2);
     }
 
     #[tokio::test]

@@ -139,7 +139,7 @@ mod tests {
         scratch.run(&Bash, input).await.expect("started");
     }
 
-    /// Calls BashOutput until the output contains `wanted`.
+    /// Calls `BashOutput` until the output contains `wanted`.
     async fn seen(scratch: &Scratch, wanted: &str) -> String {
         loop {
             let said = look(scratch, json!({})).await;

@@ -16,7 +16,7 @@ use super::files::matching::Scope;
 use super::files::numbered::{line_numbers, snippet};
 use super::files::part::only;
 use super::files::{self, FileError, notebook, path};
-use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use super::{Demand, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
 use crate::protocol::{FileDiff, InterruptBehavior, Level, PartOfFile, PreviewFields, Touches};
 
@@ -112,7 +112,7 @@ impl Tool for Edit {
                 old: "old_string".into(),
                 new: "new_string".into(),
             },
-            is_essential: true,
+            demand: Demand::Essential,
             ..ToolSpec::new(
                 "Edit",
                 include_str!("../../assets/tools/edit.md"),

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use self::plan::{Plan, Query};
 use super::files::{self, ContentHash};
-use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, tree};
+use super::{Demand, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, tree};
 use crate::permissions::{Grant, Places};
 use crate::protocol::{
     CallRef, FileDiff, InterruptBehavior, Level, PartOfFile, SubjectFields, Touches,
@@ -113,6 +113,7 @@ impl Tool for FileSearch {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            demand: Demand::Rare,
             doing: "searching files".into(),
             interrupt: InterruptBehavior::Block,
             subject: SubjectFields::field_in("pattern", "path"),

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use self::listing::{Found, Kind, Listing};
 use super::tree::{self, Hidden, Stop, Unread, names};
-use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use super::{Demand, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
 use crate::protocol::{Level, Touches};
 use crate::tools::off_limits::OffLimits;
@@ -87,6 +87,7 @@ impl Tool for LS {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            demand: Demand::Rare,
             doing: "listing a directory".into(),
             ..ToolSpec::new(
                 "LS",

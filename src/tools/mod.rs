@@ -9,12 +9,14 @@ pub mod ask;
 pub mod ask_user_question;
 pub mod bash;
 pub mod bash_output;
+pub mod custom;
 pub mod edit;
 pub mod file_search;
 pub mod files;
 pub mod glob;
 pub mod grep;
 pub mod guard;
+pub mod inner;
 pub mod kill_shell;
 pub mod ls;
 pub mod multi_edit;
@@ -27,15 +29,21 @@ pub mod offered;
 pub mod plan_mode;
 pub mod read;
 pub mod registry;
+pub mod skill;
+pub mod slash_command;
 pub mod subagents;
 pub mod task;
 pub mod task_output;
+pub mod template;
 pub mod todo_write;
+pub mod tool_search;
 pub mod tree;
 #[cfg(feature = "web")]
 pub mod web;
 #[cfg(feature = "web")]
 pub mod web_fetch;
+#[cfg(feature = "web")]
+pub mod web_search;
 pub mod write;
 
 use std::future::Future;
@@ -54,8 +62,9 @@ use crate::process::sandbox::Unasked;
 use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::todo::Todo;
 use crate::protocol::{
-    AgentKind, CallRef, FileDiff, ForPerson, InterruptBehavior, Level, Mode, OutputFormat,
-    PartOfFile, PreviewFields, Printed, ResultBlock, Shown, SubjectFields, ToolInfo, Touches,
+    CallRef, Deferral, Extensions, FileDiff, ForPerson, InterruptBehavior, Level, Mode,
+    OutputFormat, PartOfFile, PreviewFields, Printed, ResultBlock, ServerTool, Shown,
+    SubjectFields, ToolDefinition, ToolInfo, ToolState, Touches, WebSearch,
 };
 
 /// The constant properties of a tool.
@@ -81,10 +90,22 @@ pub struct ToolSpec {
     /// Whether successful calls may share a line on the screen: they only read, and show nothing that must be seen.
     pub folds: bool,
     pub output: OutputFormat,
-    /// Whether `--simple` offers it.
-    pub is_essential: bool,
+    pub demand: Demand,
     /// The tool without which this one is useless.
     pub needs: Option<Arc<str>>,
+    /// The tool of providers that does the same.
+    pub server: Option<ServerTool>,
+}
+
+/// How many conversations use a tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Demand {
+    /// All of them: `--simple` offers only these.
+    Essential,
+    #[default]
+    Usual,
+    /// Few: it is deferred when there are many tools.
+    Rare,
 }
 
 impl ToolSpec {
@@ -103,8 +124,9 @@ impl ToolSpec {
             can_background: false,
             folds: false,
             output: OutputFormat::Text,
-            is_essential: false,
+            demand: Demand::Usual,
             needs: None,
+            server: None,
         }
     }
 
@@ -119,8 +141,10 @@ impl ToolSpec {
             can_background: self.can_background,
             folds: self.folds,
             output: self.output,
+            server: self.server,
             level: self.level,
             guest_of: None,
+            state: ToolState::Offered,
             definition: None,
         }
     }
@@ -142,6 +166,11 @@ pub trait Tool: Send + Sync + 'static {
 
     fn is_enabled(&self, _about: &DescribeCx) -> bool {
         true
+    }
+
+    /// The tool of the provider that this request names in the place of this one: then the provider runs its calls.
+    fn served_by(&self, _about: &DescribeCx) -> Option<ServerTool> {
+        None
     }
 
     /// Whether to ask the provider to guarantee that inputs match the schema.
@@ -220,7 +249,7 @@ pub trait Tool: Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Validated {
     Fine,
-    /// The tool itself wants the person to confirm the call.
+    /// The tool itself wants the person to confirm the call, unless a rule or the mode allows it.
     Ask(String),
 }
 
@@ -229,8 +258,12 @@ pub enum Validated {
 pub struct DescribeCx {
     pub workspace: PathBuf,
     pub model: String,
-    /// The available types of subagents.
-    pub agents: Arc<Vec<AgentKind>>,
+    /// What people have added with files.
+    pub extensions: Arc<Extensions>,
+    /// Who searches the web; `None` where nobody does.
+    pub search: Option<WebSearch>,
+    /// When tools are announced by name only.
+    pub deferral: Deferral,
 }
 
 /// What a running call can use. Cheap to clone.
@@ -251,6 +284,12 @@ pub struct ToolCx {
     pub asker: ask::Asker,
     /// Starts conversations of subagents.
     pub starter: subagents::Starter,
+    /// For [`call`](Self::call).
+    pub inner: inner::Inner,
+    /// What people have added with files.
+    pub extensions: Arc<Extensions>,
+    /// The tools that the request has announced by name only.
+    pub deferred: Arc<Vec<ToolDefinition>>,
     /// The files that a search must leave out.
     pub off_limits: OffLimits,
     /// The files that the conversation has read, and may therefore change.
@@ -295,6 +334,8 @@ pub struct Environment {
     pub unasked: Unasked,
     /// What all sandboxed commands may access; set when the first one starts.
     pub ground: OnceLock<Arc<sandbox::Ground>>,
+    /// Who searches the web; `None` where nobody does.
+    pub search: Option<WebSearch>,
 }
 
 impl Environment {
@@ -326,6 +367,8 @@ pub enum ContextChange {
     Mode(Mode),
     /// The model's list of steps.
     Todos(Vec<Todo>),
+    /// Tools that were announced by name only are sent with their schemas.
+    Activated(Vec<String>),
 }
 
 /// A failure: for the model, what was wrong with the call and how to fix it; for the person, what happened.

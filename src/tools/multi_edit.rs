@@ -16,7 +16,7 @@ use super::files::matching::Scope;
 use super::files::numbered::{changed_range, snippet};
 use super::files::part::only;
 use super::files::{self, FileError, path};
-use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use super::{Demand, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
 use crate::protocol::{FileDiff, InterruptBehavior, Level, PartOfFile, Touches};
 use crate::text::shortened;
@@ -148,6 +148,7 @@ impl Tool for MultiEdit {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            demand: Demand::Rare,
             doing: "changing a file".into(),
             interrupt: InterruptBehavior::Block,
             ..ToolSpec::new(

@@ -17,7 +17,7 @@ use self::cells::{CellType, Change, Order};
 use super::files::document::{Document, Need};
 use super::files::part::{left_out, only};
 use super::files::{self, ContentHash, FileError, path};
-use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use super::{Demand, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
 use crate::protocol::{
     FileDiff, InterruptBehavior, Level, PartOfFile, ResultBlock, Shown, Touches,
@@ -154,6 +154,7 @@ impl Tool for NotebookEdit {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            demand: Demand::Rare,
             doing: "changing a notebook".into(),
             interrupt: InterruptBehavior::Block,
             ..ToolSpec::new(

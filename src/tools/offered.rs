@@ -2,24 +2,51 @@
 //!
 //! Each request takes a snapshot, [`Offered`], and the calls of its response find their tools there: a tool that was
 //! offered can be called even if it was removed in the meantime. New tools are offered with the next request.
+//!
+//! Requests list the built-in tools by name, then the guests by name. A tool that was sent once keeps its position in all
+//! later requests, and new tools are appended, so the provider's prompt cache stays valid.
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
 use super::any::AnyTool;
 use super::registry::{NameTaken, Offer, Origin, Registry};
+use super::tool_search::{self, announcement};
 use super::{DescribeCx, ToolSpec};
-use crate::protocol::{ToolDefinition, ToolInfo};
+use crate::protocol::{Deferral, ToolDefinition, ToolInfo, ToolState, ToolsTold};
+
+/// With more tools than this, some are deferred.
+const MOST_TOOLS: usize = 40;
+/// The schemas may take this part of the context window before some are deferred.
+const PART_OF_WINDOW: u64 = 10;
 
 /// The tools that one request offers. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Offered {
+    /// The tools that can be called or loaded.
     registry: Arc<Registry>,
     definitions: Arc<Vec<ToolDefinition>>,
+    deferred: Arc<Vec<ToolDefinition>>,
+    /// The names in the system prompt: tools that are deferred now or were at an earlier request.
+    announced: Arc<Vec<String>>,
+    /// How many of the definitions the first request of the session had.
+    lasting: usize,
+    /// Every tool, including those that this session does not use.
+    all: Arc<Registry>,
+    denied: Arc<Vec<String>>,
+    about: DescribeCx,
+}
+
+/// The names that appear in a request for the first time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct News {
+    pub offered: Vec<String>,
+    pub announced: Vec<String>,
 }
 
 /// All tools of a session, and those that are offered from now on. Clones share the same tools.
@@ -32,6 +59,7 @@ pub struct Tools {
 struct State {
     all: Registry,
     offer: Offer,
+    told: ToolsTold,
     offered: Offered,
 }
 
@@ -39,15 +67,52 @@ struct State {
 pub struct Changes(watch::Receiver<State>);
 
 impl Offered {
-    fn new(all: &Registry, offer: &Offer) -> Self {
+    fn new(all: &Registry, offer: &Offer, told: &ToolsTold) -> Self {
         let registry = all.offered(offer);
+        let sorted = registry.definitions(&offer.about);
+        let waiting = deferred(&registry, &sorted, offer, told);
+        let (deferred, mut definitions): (Vec<_>, Vec<_>) = sorted
+            .into_iter()
+            .partition(|tool| waiting.contains(&tool.name));
+        let places = places(&told.offered);
+        let place = |name: &str| places.get(name).copied().unwrap_or(usize::MAX);
+        // The sort is stable: new tools stay in order, after those that were sent before.
+        definitions.sort_by_key(|tool| place(&tool.name));
+        let is_there = |name: &&String| registry.find(name).is_some();
+        let mut announced: Vec<String> = told.announced.iter().filter(is_there).cloned().collect();
+        let names = deferred.iter().map(|tool| &tool.name);
+        let new: Vec<String> = names
+            .filter(|name| !announced.contains(name))
+            .cloned()
+            .collect();
+        announced.extend(new);
+        let lasting = match told.first {
+            0 => definitions.len(),
+            first => definitions
+                .iter()
+                .filter(|tool| place(&tool.name) < first)
+                .count(),
+        };
+        let denied = all.names().filter(|name| offer.rules.denies_whole(name));
         Self {
-            definitions: Arc::new(registry.definitions(&offer.about)),
             registry: Arc::new(registry),
+            definitions: Arc::new(definitions),
+            deferred: Arc::new(deferred),
+            announced: Arc::new(announced),
+            lasting,
+            denied: Arc::new(denied.map(str::to_owned).collect()),
+            all: Arc::new(all.clone()),
+            about: offer.about.clone(),
         }
     }
 
+    /// A tool that the request has sent with its schema.
     pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
+        self.registry.find(name).filter(|_| !self.is_deferred(name))
+    }
+
+    /// A tool that can be called, or loaded to be called.
+    pub fn find_or_deferred(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
         self.registry.find(name)
     }
 
@@ -61,17 +126,53 @@ impl Offered {
         &self.definitions
     }
 
+    /// How many of the definitions, from the beginning, are the same in all requests of the session.
+    pub fn lasting(&self) -> usize {
+        self.lasting
+    }
+
+    /// The tools that the request announces by name only.
+    pub fn deferred(&self) -> &Arc<Vec<ToolDefinition>> {
+        &self.deferred
+    }
+
+    /// What the system prompt says about them.
+    pub fn announcement(&self) -> Option<String> {
+        (!self.announced.is_empty()).then(|| announcement(&self.announced))
+    }
+
+    /// The answer to a call of a deferred tool: how to load it.
+    pub fn how_to_load(&self, name: &str) -> Option<String> {
+        self.is_deferred(name)
+            .then(|| tool_search::how_to_load(name))
+    }
+
+    fn is_deferred(&self, name: &str) -> bool {
+        self.deferred.iter().any(|tool| tool.name == name)
+    }
+
     /// The tools for the screen.
     pub fn infos(&self) -> Vec<ToolInfo> {
-        let told = |info: ToolInfo| {
-            let mut definitions = self.definitions.iter();
-            let definition = definitions.find(|it| *it.name == *info.name);
-            ToolInfo {
-                definition: definition.cloned().map(Arc::new),
-                ..info
-            }
-        };
-        self.registry.infos().into_iter().map(told).collect()
+        let mut infos = self.all.infos(&self.about);
+        for info in &mut infos {
+            info.state = self.state(&info.name);
+        }
+        let names: Vec<String> = self.definitions.iter().map(|it| it.name.clone()).collect();
+        let places = places(&names);
+        infos.sort_by_key(|info| places.get(&*info.name).copied().unwrap_or(usize::MAX));
+        infos
+    }
+
+    fn state(&self, name: &str) -> ToolState {
+        if self.is_deferred(name) {
+            ToolState::Deferred
+        } else if self.registry.find(name).is_some() {
+            ToolState::Offered
+        } else if self.denied.iter().any(|denied| denied == name) {
+            ToolState::Denied
+        } else {
+            ToolState::Off
+        }
     }
 
     /// The tool that runs commands, and its input field for the command.
@@ -87,10 +188,16 @@ impl Offered {
 
 impl Tools {
     pub fn new(all: Registry, offer: Offer) -> Self {
-        let offered = Offered::new(&all, &offer);
+        Self::resumed(all, offer, ToolsTold::default())
+    }
+
+    /// The tools of a resumed session: `told` is what its earlier requests said about them.
+    pub fn resumed(all: Registry, offer: Offer, told: ToolsTold) -> Self {
+        let offered = Offered::new(&all, &offer, &told);
         let state = watch::Sender::new(State {
             all,
             offer,
+            told,
             offered,
         });
         Self { state }
@@ -114,6 +221,27 @@ impl Tools {
     /// What is offered now.
     pub fn snapshot(&self) -> Offered {
         self.state.borrow().offered.clone()
+    }
+
+    /// The tools of a request that is sent now, and which of them are new.
+    pub fn send(&self) -> (Offered, News) {
+        let mut sent = None;
+        self.state.send_if_modified(|state| {
+            let news = state.news();
+            state.told.tell(&news.offered, &news.announced);
+            sent = Some((state.offered.clone(), news));
+            // Sending changes no tool's state.
+            false
+        });
+        sent.expect("the closure has run")
+    }
+
+    /// Offers tools that the model has asked for.
+    pub fn activate(&self, tools: &[String]) {
+        self.state.send_if_modified(|state| {
+            state.told.activate(tools);
+            state.refresh_offer()
+        });
     }
 
     /// Reports changes from now on.
@@ -142,10 +270,20 @@ impl Tools {
 }
 
 impl State {
-    /// Returns whether the model now sees different tools.
+    fn news(&self) -> News {
+        let offered = self.offered.definitions.iter().map(|tool| &tool.name);
+        let announced = self.offered.announced.iter();
+        News {
+            offered: unknown(offered, &self.told.offered),
+            announced: unknown(announced, &self.told.announced),
+        }
+    }
+
+    /// Returns whether the model or the screen now sees different tools.
     fn refresh_offer(&mut self) -> bool {
-        let offered = Offered::new(&self.all, &self.offer);
-        let changed = offered.definitions != self.offered.definitions;
+        let offered = Offered::new(&self.all, &self.offer, &self.told);
+        let changed = offered.definitions != self.offered.definitions
+            || offered.deferred != self.offered.deferred;
         // Also if it looks the same: another tool may have taken the name.
         self.offered = offered;
         changed
@@ -175,4 +313,44 @@ impl Changes {
         }
         self.0.mark_changed();
     }
+}
+
+/// The names of the tools that a request announces without their schemas.
+fn deferred(
+    registry: &Registry,
+    definitions: &[ToolDefinition],
+    offer: &Offer,
+    told: &ToolsTold,
+) -> Vec<String> {
+    let are_many = || {
+        let tokens: usize = definitions.iter().map(ToolDefinition::tokens).sum();
+        let tokens = u64::try_from(tokens).unwrap_or(u64::MAX);
+        let room = offer.window.map(|window| window / PART_OF_WINDOW);
+        definitions.len() > MOST_TOOLS || room.is_some_and(|room| tokens > room)
+    };
+    let defers = match offer.about.deferral {
+        Deferral::Auto => are_many(),
+        Deferral::Always => true,
+        Deferral::Never => false,
+    };
+    // Without ToolSearch the model could not load them.
+    if !defers || registry.find(tool_search::NAME).is_none() {
+        return Vec::new();
+    }
+    let names = registry.deferrable().map(str::to_owned);
+    // A tool that was sent once is never deferred again.
+    let is_known = |name: &String| told.offered.contains(name) || told.activated.contains(name);
+    names.filter(|name| !is_known(name)).collect()
+}
+
+fn places(names: &[String]) -> HashMap<&str, usize> {
+    let names = names.iter().enumerate();
+    names.map(|(at, name)| (name.as_str(), at)).collect()
+}
+
+fn unknown<'n>(names: impl Iterator<Item = &'n String>, known: &[String]) -> Vec<String> {
+    names
+        .filter(|name| !known.contains(name))
+        .cloned()
+        .collect()
 }

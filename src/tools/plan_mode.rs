@@ -72,7 +72,7 @@ impl Tool for EnterPlanMode {
             ..ChoiceRequest::default()
         };
         match cx.ask(question).await? {
-            Reply::Chosen(chosen) if chosen.options == [0] => Ok(ToolOutput {
+            reply if reply.picks(0) => Ok(ToolOutput {
                 changes: vec![ContextChange::Mode(Mode::Plan)],
                 ..ToolOutput::text(
                     "Plan mode is on: read and search, change nothing. Present the plan with ExitPlanMode when it is complete",
@@ -150,36 +150,34 @@ impl Tool for ExitPlanMode {
             options: vec![
                 option(
                     "Yes, and accept edits",
-                    "files inside the project are changed without asking",
+                    "changes files in this project without asking",
                 ),
                 option("Yes, and ask for each edit", "you see every change first"),
-                option(
-                    "Keep planning",
-                    "write what to change in the plan, or just continue",
-                ),
+                option("Keep planning", "nothing is changed yet"),
             ],
             free_text: true,
+            own_words: "Keep planning, and say what to change".into(),
             ..ChoiceRequest::default()
         };
-        let chosen = match cx.ask(question).await? {
-            Reply::Chosen(chosen) => chosen,
-            Reply::Nobody => {
-                return Err(ToolError::new(
-                    "Nobody is there to approve the plan. Give it as your answer, and change nothing",
-                ));
-            }
-            Reply::Dismissed | Reply::Permission(_) => {
-                return Ok(keep_planning(None));
-            }
+        let reply = cx.ask(question).await?;
+        if reply == Reply::Nobody {
+            return Err(ToolError::new(
+                "Nobody is there to approve the plan. Give it as your answer, and change nothing",
+            ));
+        }
+        let Some(chosen) = reply.only() else {
+            return Ok(keep_planning(None, None));
         };
+        let edited = chosen.edited.as_deref();
+        let edited = edited.filter(|edited| edited.trim() != input.plan.trim());
         let mode = match chosen.options.as_slice() {
             [ACCEPTING] => Mode::AcceptEdits,
             [ASKING] => Mode::Default,
-            _ => return Ok(keep_planning(chosen.text.as_deref())),
+            _ => return Ok(keep_planning(chosen.text.as_deref(), edited)),
         };
-        let (plan, changed) = match chosen.edited {
-            Some(edited) if edited.trim() != input.plan.trim() => (edited, " with changes"),
-            Some(_) | None => (input.plan, ""),
+        let (plan, changed) = match edited {
+            Some(edited) => (edited, " with changes"),
+            None => (input.plan.as_str(), ""),
         };
         Ok(ToolOutput {
             changes: vec![ContextChange::Mode(mode)],
@@ -190,15 +188,18 @@ impl Tool for ExitPlanMode {
     }
 }
 
-fn keep_planning(why: Option<&str>) -> ToolOutput {
-    let why = match why {
-        Some(why) => format!(": {why}"),
-        None => String::new(),
-    };
-    ToolOutput::text(format!(
+/// The plan is not approved. What the user has made of it in their editor is not lost: the model goes on from there.
+fn keep_planning(why: Option<&str>, edited: Option<&str>) -> ToolOutput {
+    let why = why.map_or(String::new(), |why| format!(": {why}"));
+    let mut text = format!(
         "The user wants to keep planning{why}. Plan mode stays on; change nothing, and present the plan again when it is \
          better"
-    ))
+    );
+    if let Some(edited) = edited {
+        text.push_str(". The user has changed the plan. Continue with this version of it:\n\n");
+        text.push_str(edited);
+    }
+    ToolOutput::text(text)
 }
 
 #[cfg(test)]
@@ -228,10 +229,10 @@ mod tests {
     }
 
     fn chose(option: usize) -> Reply {
-        Reply::Chosen(Chosen {
+        Reply::Chosen(vec![Chosen {
             options: vec![option],
             ..Chosen::default()
-        })
+        }])
     }
 
     #[tokio::test]
@@ -263,11 +264,11 @@ mod tests {
             assert_eq!(output.changes, [ContextChange::Mode(mode)]);
             assert!(text(&output).ends_with("\n\n1. look\n2. change"));
         }
-        let edited = Reply::Chosen(Chosen {
+        let edited = Reply::Chosen(vec![Chosen {
             options: vec![1],
             edited: Some("1. only look".into()),
             ..Chosen::default()
-        });
+        }]);
         let output = run(&ExitPlanMode, Mode::Plan, plan, edited)
             .await
             .expect("approved");
@@ -278,15 +279,30 @@ mod tests {
     #[tokio::test]
     async fn without_approval_planning_continues() {
         let plan = || json!({"plan": "1. look"});
-        let because = Reply::Chosen(Chosen {
+        let because = Reply::Chosen(vec![Chosen {
             text: Some("and the tests?".into()),
             ..Chosen::default()
-        });
+        }]);
         let output = run(&ExitPlanMode, Mode::Plan, plan(), because)
             .await
             .expect("no error");
         assert_eq!(output.changes, []);
         assert!(text(&output).starts_with("The user wants to keep planning: and the tests?."));
+        let edited = Reply::Chosen(vec![Chosen {
+            text: Some("shorter".into()),
+            edited: Some("1. only look\n".into()),
+            ..Chosen::default()
+        }]);
+        let output = run(&ExitPlanMode, Mode::Plan, plan(), edited).await;
+        let said = text(&output.expect("no error"));
+        assert!(
+            said.starts_with("The user wants to keep planning: shorter."),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("Continue with this version of it:\n\n1. only look\n"),
+            "what the user wrote is not lost: {said}"
+        );
         for reply in [chose(2), Reply::Dismissed] {
             let output = run(&ExitPlanMode, Mode::Plan, plan(), reply)
                 .await

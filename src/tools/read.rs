@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::files::{self, View, open, path};
-use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use super::{Demand, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, Places};
 use crate::protocol::{Level, OutputFormat, Touches};
 
@@ -37,6 +37,9 @@ pub struct Input {
     pub limit: Option<u64>,
 }
 
+/// Others put files into their texts with it.
+pub const NAME: &str = "Read";
+
 impl Input {
     fn view(&self) -> View {
         View {
@@ -56,9 +59,9 @@ impl Tool for Read {
             doing: "reading a file".into(),
             // Pages are smaller than this. Writing a page to a file for Read to read would not help.
             max_result_chars: 200_000,
-            is_essential: true,
+            demand: Demand::Essential,
             ..ToolSpec::new(
-                "Read",
+                NAME,
                 include_str!("../../assets/tools/read.md"),
                 Level::Safe,
                 "file_path",

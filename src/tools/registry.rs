@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::any::{AnyTool, Erased};
-use super::{DescribeCx, Tool, ToolSpec};
+use super::{Demand, DescribeCx, Tool, ToolSpec};
 use crate::permissions::Rules;
 use crate::permissions::names::touched_by_absent;
 use crate::protocol::{PreviewFields, ToolDefinition, ToolInfo, Touches};
@@ -17,6 +17,8 @@ use crate::text::nearest;
 pub enum Origin {
     /// Compiled into the program.
     BuiltIn,
+    /// Described by a file; with the name that people know the file by.
+    File(Arc<str>),
     /// Added by something else while the program runs; with a name that people know.
     Guest(Arc<str>),
 }
@@ -29,10 +31,11 @@ pub struct Offer {
     /// A tool that a deny rule names as a whole is not offered.
     pub rules: Rules,
     pub about: DescribeCx,
+    /// The model's context window in tokens, where it is known.
+    pub window: Option<u64>,
 }
 
-/// All tools of a run, in the order in which every request lists them: the built-in ones by name, then the guests in
-/// order of arrival. So the beginning of the list stays the same, and the prompt cache stays valid.
+/// All tools of a run: the built-in ones by name, then the guests by name. No name is there twice.
 #[derive(Clone, Default)]
 pub struct Registry {
     tools: Vec<Known>,
@@ -56,7 +59,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::BuiltIn => f.write_str("agent-tui"),
-            Origin::Guest(name) => f.write_str(name),
+            Origin::File(name) | Origin::Guest(name) => f.write_str(name),
         }
     }
 }
@@ -87,11 +90,16 @@ impl Registry {
             #[cfg(feature = "notebook")]
             registry.add(super::notebook_edit::NotebookEdit),
             registry.add(super::read::Read),
+            registry.add(super::skill::Skill),
+            registry.add(super::slash_command::SlashCommand),
             registry.add(super::task::Task),
             registry.add(super::task_output::TaskOutput),
             #[cfg(feature = "web")]
             registry.add(super::web_fetch::WebFetch::default()),
+            #[cfg(feature = "web")]
+            registry.add(super::web_search::WebSearch),
             registry.add(super::todo_write::TodoWrite),
+            registry.add(super::tool_search::ToolSearch),
             registry.add(super::write::Write),
         ];
         let added: Result<(), NameTaken> = added.into_iter().collect();
@@ -116,7 +124,9 @@ impl Registry {
         }
         let comes_before = |other: &Known| match origin {
             Origin::BuiltIn => other.origin == Origin::BuiltIn && *other.name() < *name,
-            Origin::Guest(_) => true,
+            Origin::File(_) | Origin::Guest(_) => {
+                other.origin == Origin::BuiltIn || *other.name() < *name
+            }
         };
         let at = self.tools.partition_point(comes_before);
         self.tools.insert(at, Known { tool, origin });
@@ -132,7 +142,12 @@ impl Registry {
 
     /// Removes all tools of one origin.
     pub fn remove_all_of(&mut self, origin: &Origin) {
-        self.tools.retain(|known| known.origin != *origin);
+        self.remove_those_of(|other| other == origin);
+    }
+
+    /// Takes all tools away whose origin is one of these.
+    pub fn remove_those_of(&mut self, is_one: impl Fn(&Origin) -> bool) {
+        self.tools.retain(|known| !is_one(&known.origin));
     }
 
     pub fn find(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
@@ -151,7 +166,7 @@ impl Registry {
         let everyday = self
             .tools
             .iter()
-            .filter(|known| known.tool.spec().is_essential);
+            .filter(|known| known.tool.spec().demand == Demand::Essential);
         for known in everyday {
             known.tool.prepare();
         }
@@ -160,11 +175,14 @@ impl Registry {
     /// The tools that this run offers.
     #[must_use]
     pub fn offered(&self, offer: &Offer) -> Self {
+        let is_served = |known: &Known| known.tool.served_by(&offer.about).is_some();
         let offers = |known: &&Known| {
             let spec = known.tool.spec();
-            (!offer.simple || spec.is_essential)
+            (!offer.simple || spec.demand == Demand::Essential)
                 && !offer.rules.denies_whole(&spec.name)
                 && known.tool.is_enabled(&offer.about)
+                // What the provider runs cannot be asked about.
+                && !(is_served(known) && offer.rules.restricts(&spec.name))
         };
         let offered: Vec<&Known> = self.tools.iter().filter(offers).collect();
         let has = |name: &str| offered.iter().any(|known| known.name() == name);
@@ -210,12 +228,21 @@ impl Registry {
         tools.map(|known| known.tool.definition(about)).collect()
     }
 
-    /// The tools for the screen.
-    pub fn infos(&self) -> Vec<ToolInfo> {
+    /// The tools that a request can announce by name only: those of guests, and those that most conversations do without.
+    pub fn deferrable(&self) -> impl Iterator<Item = &str> {
+        let can_wait = |known: &&Known| {
+            known.origin != Origin::BuiltIn || known.tool.spec().demand == Demand::Rare
+        };
+        self.tools.iter().filter(can_wait).map(Known::name)
+    }
+
+    /// The tools as the screen knows them, all of them offered.
+    pub fn infos(&self, about: &DescribeCx) -> Vec<ToolInfo> {
         let info = |known: &Known| ToolInfo {
+            definition: Some(Arc::new(known.tool.definition(about))),
             guest_of: match &known.origin {
                 Origin::BuiltIn => None,
-                Origin::Guest(name) => Some(name.clone()),
+                Origin::File(name) | Origin::Guest(name) => Some(name.clone()),
             },
             ..known.tool.spec().info()
         };

@@ -56,7 +56,7 @@ impl Tool for Task {
 
     fn description(&self, about: &DescribeCx) -> String {
         let mut text = self.spec().description.to_string();
-        for kind in about.agents.iter() {
+        for kind in &about.extensions.agents {
             let (name, use_it) = (&kind.name, kind.description.trim());
             let _ = writeln!(text, "- {name}: {use_it} ({})", kind.tools_in_words());
         }
@@ -64,7 +64,7 @@ impl Tool for Task {
     }
 
     fn is_enabled(&self, about: &DescribeCx) -> bool {
-        !about.agents.is_empty()
+        !about.extensions.agents.is_empty()
     }
 
     fn sample(&self) -> Value {

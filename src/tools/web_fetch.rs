@@ -158,7 +158,7 @@ async fn agree(cx: &ToolCx, host: &str, address: IpAddr, inner: Inner) -> Result
         ..ChoiceRequest::default()
     };
     match cx.ask(question).await? {
-        Reply::Chosen(chosen) if chosen.options == [1] => Ok(()),
+        reply if reply.picks(1) => Ok(()),
         Reply::Nobody => Err(ToolError::new(format!(
             "{fact}, and nobody is there to allow it. Nothing was sent"
         ))),

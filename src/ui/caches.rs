@@ -223,7 +223,7 @@ fn revision(entry: &Entry, fold: Fold, state: &AppState) -> u64 {
     match &entry.cell {
         Cell::Call(key) => match fold {
             Fold::Head(count) => {
-                let index = state.transcript.index_of(entry.id).unwrap_or(0);
+                let index = state.conversation().index_of(entry.id).unwrap_or(0);
                 let calls = state.folded_calls(index, count);
                 entry.revision + calls.map(|call| call.revision).sum::<u64>()
             }
@@ -273,13 +273,13 @@ pub struct Measured<'a> {
 
 impl Measured<'_> {
     fn entry(&self, index: usize) -> &Entry {
-        &self.state.transcript.entries()[index]
+        &self.state.conversation().entries()[index]
     }
 }
 
 impl Heights for Measured<'_> {
     fn height(&mut self, index: usize) -> usize {
-        let entry = &self.state.transcript.entries()[index];
+        let entry = &self.state.conversation().entries()[index];
         self.cache.lay_out(entry, self.state, self.width, self.code);
         self.cache.height(entry.id)
     }

@@ -53,7 +53,7 @@ impl Pane {
             state,
             width: area.width,
         };
-        let entries = state.transcript.entries();
+        let entries = state.conversation().entries();
         let asking = state.asking_cell();
         let mut placed = layout::place(entries, &mut measured, &state.scroll, height, asking);
         let pinned = above(state, placed.top).filter(|_| area.height >= HIGH_ENOUGH_TO_PIN);
@@ -72,7 +72,7 @@ impl Pane {
         let moved = selection.map(|selection| selection::moved(selection, &mut measured, height));
         // The selection's moving end stays visible.
         if let Some(moved) = moved.as_ref().filter(|moved| Some(*moved) != selection)
-            && let Some(index) = state.transcript.index_of(moved.head.cell)
+            && let Some(index) = state.conversation().index_of(moved.head.cell)
         {
             let row = moved.head.row;
             let at = Place { index, row };
@@ -118,9 +118,9 @@ impl Pane {
     /// is visible.
     fn find_bar(&self, state: &AppState, measured: &mut Measured) -> Option<Range<u16>> {
         let (first, last) = (self.rows.first()?, self.rows.last()?);
-        let count = state.transcript.len();
+        let count = state.conversation().len();
         let mut part = |(cell, row): (CellId, usize)| {
-            let index = state.transcript.index_of(cell)?;
+            let index = state.conversation().index_of(cell)?;
             let rows = measured.height(index).max(1);
             Some((index * 1_000 + row * 1_000 / rows, index, rows))
         };
@@ -147,7 +147,7 @@ impl Pane {
                 buf.set_string(self.area.right(), self.area.y + y, "┃", style);
             }
         }
-        let pinned = self.pinned.and_then(|id| state.transcript.get(id));
+        let pinned = self.pinned.and_then(|id| state.conversation().get(id));
         if let Some(Cell::User { text, .. }) = pinned.map(|entry| &entry.cell) {
             let line = cells::pinned(text, self.area.width, theme);
             let row = Rect {
@@ -234,11 +234,11 @@ impl Pane {
 
 /// The message that a place belongs to, if none of it is visible from there on.
 fn above(state: &AppState, top: Place) -> Option<CellId> {
-    let entry = state.transcript.entries().get(top.index)?;
+    let entry = state.conversation().entries().get(top.index)?;
     if matches!(entry.cell, Cell::User { .. }) {
         return None;
     }
-    state.transcript.message_before(entry.id)
+    state.conversation().message_before(entry.id)
 }
 
 /// An area without its left margin.

@@ -154,6 +154,7 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
         Some(Context::Search) => &[Action::Accept, Action::NextMatch, Action::PreviousMatch],
         Some(Context::Panel) => &[
             Action::Open,
+            Action::Fold,
             Action::CancelCall,
             Action::RunAgain,
             Action::Background,

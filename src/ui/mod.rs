@@ -11,6 +11,7 @@ pub mod conversation;
 pub mod dialogs;
 pub mod diff;
 pub mod footer;
+mod heading;
 pub mod highlight;
 pub mod layout;
 mod list;
@@ -59,6 +60,8 @@ pub const SMALLEST: (u16, u16) = (20, 5);
 /// The areas of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Areas {
+    /// Whose conversation it is, where it is not the person's.
+    pub heading: Rect,
     pub conversation: Rect,
     /// The empty row below the conversation.
     pub air: Rect,
@@ -242,7 +245,9 @@ impl Caches {
         }
         if self.listed.area.contains(at) {
             let line = usize::from(row - self.listed.area.y);
+            let marks = usize::from(column - self.listed.area.x) < panel::MARKS;
             return match self.listed.row(line) {
+                Some(index) if marks && self.listed.folds(index) => Target::Fold(index),
                 Some(index) => Target::Call(index),
                 None => Target::Panel,
             };
@@ -286,7 +291,7 @@ impl Caches {
             width: self.areas.conversation.width,
         };
         for cell in selection::cells(selection, state) {
-            if let Some(index) = state.transcript.index_of(cell) {
+            if let Some(index) = state.conversation().index_of(cell) {
                 measured.height(index);
             }
         }
@@ -357,12 +362,15 @@ impl Areas {
         } else {
             0
         };
+        // A column of air on the right.
+        let text = Rect {
+            width: rest.width - aside - 1,
+            ..rest
+        };
+        let (heading, conversation) = heading::split(state, text);
         Self {
-            conversation: Rect {
-                // An empty column on the right.
-                width: rest.width - aside - 1,
-                ..rest
-            },
+            heading,
+            conversation,
             air: Rect {
                 width: air.width - aside,
                 ..air
@@ -431,6 +439,7 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
     } else {
         panel::draw_strip(state, &caches.listed, buf);
     }
+    heading::draw(state, areas.heading, buf);
     todos::draw(state, areas.todos, buf);
     queue::draw(state, areas.queue, buf);
     rule::draw(state, areas.rule, buf);
@@ -464,7 +473,7 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         }
         Some(Dialog::Help(help)) => {
             dialogs::modal::dim(modal, theme, buf);
-            caches.help.draw(help, state, modal, buf)
+            caches.help.draw(help, state, buf)
         }
         Some(Dialog::Pager(pager)) => {
             dialogs::modal::dim(modal, theme, buf);
@@ -505,7 +514,7 @@ fn new_below(state: &AppState, pane: &Pane, areas: Areas) -> Option<(String, Rec
     if area.width == 1 {
         return Some(("↓".to_owned(), area));
     }
-    let text = match state.scroll.unseen(state.transcript.len()) {
+    let text = match state.scroll.unseen(state.conversation().len()) {
         0 => " ↓ ".to_owned(),
         unseen => format!(" {unseen} new ↓ "),
     };

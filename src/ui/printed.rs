@@ -10,7 +10,7 @@ use crate::app::transcript::Entry;
 
 /// All of it, wrapped to a width.
 pub fn conversation(state: &AppState, width: u16, code: &mut dyn CodeColours) -> Vec<Row> {
-    let entries = state.transcript.entries().iter();
+    let entries = state.conversation().entries().iter();
     trimmed(
         entries
             .flat_map(|entry| rows(entry, state, width, code))
@@ -27,7 +27,7 @@ pub fn last_rows(
 ) -> Vec<Row> {
     let mut parts = Vec::new();
     let mut count = 0;
-    for entry in state.transcript.entries().iter().rev() {
+    for entry in state.conversation().entries().iter().rev() {
         let part = rows(entry, state, width, code);
         count += part.len();
         parts.push(part);

@@ -73,7 +73,7 @@ fn fate(state: &AppState) -> String {
             1 => "sent after the current tool call",
             _ => "sent after the current tool calls",
         },
-        Some(Stage::Retrying { .. }) => "sent with the next try",
+        Some(Stage::Retrying { .. }) => "sent with the next attempt",
         Some(Stage::Stopping | Stage::MakingWay | Stage::Killing) => "sent when it has stopped",
         None => "sending",
     };

@@ -4,12 +4,13 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::cells::seconds;
+use super::cells::{seconds, subagent_doing};
 use super::text::{clean, truncate, width};
-use crate::app::call::State;
+use crate::app::call::{CallKey, State};
 use crate::app::composer::vim;
 use crate::app::dialogs::Dialog;
 use crate::app::search::Search;
+use crate::app::subagents::{self, Nested};
 use crate::app::transcript::Cell;
 use crate::app::{AppState, Focus, Stage, Work, in_short};
 use crate::protocol::{Mode, Phase};
@@ -156,6 +157,9 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
     if state.dialogs.iter().any(asks) {
         return ("waiting for you".to_owned(), Role::Warning);
     }
+    if let Some(agents) = agents(state) {
+        return (agents, Role::Executing);
+    }
     let calls = state.panel.calls().iter().map(|key| state.calls.get(*key));
     let mut running: Vec<&str> = Vec::new();
     for call in calls {
@@ -174,6 +178,22 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
         tools => format!("running {} tools", tools.len()),
     };
     (text, Role::Executing)
+}
+
+/// How many subagents work, if nothing else does, and what one of them does.
+fn agents(state: &AppState) -> Option<String> {
+    let executes = |key: &&CallKey| matches!(state.calls.get(**key).state, State::Executing(_));
+    let running = state.panel.calls().iter().filter(executes);
+    let nested = running.map(|key| state.subagents.of_call(*key));
+    let nested: Vec<&Nested> = nested.collect::<Option<_>>()?;
+    let calls =
+        |nested: &&&Nested| matches!(nested.doing(&state.calls), subagents::Doing::Calling(_));
+    let one = nested.iter().find(calls).or(nested.first())?;
+    let agents = match nested.len() {
+        1 => "1 agent".to_owned(),
+        count => format!("{count} agents"),
+    };
+    Some(format!("{agents} · {}", subagent_doing(one, state)))
 }
 
 /// A tool that is allowed to finish during an interrupt.

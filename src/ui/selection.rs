@@ -37,8 +37,8 @@ pub fn moved(selection: &Selection, measured: &mut Measured, height: usize) -> S
 }
 
 fn by_rows(from: Spot, rows: i64, measured: &mut Measured) -> Spot {
-    let entries = measured.state.transcript.entries();
-    let Some(index) = measured.state.transcript.index_of(from.cell) else {
+    let entries = measured.state.conversation().entries();
+    let Some(index) = measured.state.conversation().index_of(from.cell) else {
         return from;
     };
     let place = Place {
@@ -55,7 +55,7 @@ fn by_rows(from: Spot, rows: i64, measured: &mut Measured) -> Spot {
 
 fn to_match(from: Spot, nth: usize, measured: &mut Measured) -> Spot {
     let state = measured.state;
-    let Some(index) = state.transcript.index_of(from.cell) else {
+    let Some(index) = state.conversation().index_of(from.cell) else {
         return from;
     };
     measured.height(index);
@@ -69,7 +69,7 @@ fn to_match(from: Spot, nth: usize, measured: &mut Measured) -> Spot {
 }
 
 fn in_row(from: Spot, step: Move, measured: &mut Measured) -> Spot {
-    if let Some(index) = measured.state.transcript.index_of(from.cell) {
+    if let Some(index) = measured.state.conversation().index_of(from.cell) {
         measured.height(index);
     }
     let shown = measured.cache.row(from.cell, from.row);
@@ -134,7 +134,7 @@ pub fn text(selection: &Selection, state: &AppState, cache: &CellCache) -> Strin
 /// The cells that a selection covers, in order.
 pub fn cells(selection: &Selection, state: &AppState) -> impl Iterator<Item = CellId> {
     let (first, last) = selection.ends();
-    let entries = state.transcript.entries();
+    let entries = state.conversation().entries();
     let from = entries.partition_point(|entry| entry.id < first.cell);
     let ids = entries[from..].iter().map(|entry| entry.id);
     ids.take_while(move |id| *id <= last.cell)

@@ -196,7 +196,8 @@ pub fn mode_words(mode: Mode) -> &'static str {
     }
 }
 
-fn thousands(count: u64) -> String {
+/// A number of tokens, in a few characters.
+pub fn thousands(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
         1_000..100_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),

@@ -15,5 +15,6 @@ mod screens;
 mod scrolling;
 mod searching;
 mod selecting;
+mod subagents;
 mod themes;
 mod trusting;

@@ -1,4 +1,4 @@
-//! Calls on the screen, in the built program: what commands print while they run, in front and in the background.
+//! Calls on the screen of the built program: what commands print while they run, in front and in the background.
 
 use crate::support::program::Program;
 use crate::support::pty::{Pty, script};
@@ -55,5 +55,5 @@ fn a_background_command_stays_in_sight_after_the_next_message() {
         .wait_for("& echo listening")
         .wait_for("1 in background");
     tui.send("\x14").wait_for("TOOLS").send("\r");
-    tui.wait_for("Told the model").wait_for("listening");
+    tui.wait_for("Sent to the model").wait_for("listening");
 }

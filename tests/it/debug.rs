@@ -1,4 +1,4 @@
-//! `--debug`: the log tells a whole bad turn in order, with causes, and no key is in it.
+//! `--debug`: the log describes a whole failing turn in order, with causes, and contains no key.
 
 use serde_json::json;
 
@@ -7,16 +7,16 @@ use crate::support::server::wait_for_some;
 use crate::support::wire::{bash, call, text};
 use crate::support::{Output, Piece, Program, Pty, Reply, Server, Wire};
 
-/// Looks like no key: only the environment tells that it is one.
+/// Does not look like a key: only the environment says that it is one.
 const KEY: &str = "plain-words-0123456789";
-/// Is in no variable: only what stands before it tells that it is one.
+/// Is in no variable: only the words before it say that it is one.
 const TOKEN: &str = "somebody-elses-token-42";
 
 fn log(program: &Program) -> String {
     std::fs::read_to_string(program.data().join("logs/debug.log")).unwrap_or_default()
 }
 
-/// Each step is some words of one line; the lines come in this order, whatever is between them.
+/// Each step is some words of one line; the lines have this order, with any others between them.
 fn assert_told(log: &str, steps: &[&[&str]]) {
     let mut lines = log.lines();
     for step in steps {
@@ -35,7 +35,7 @@ fn ask(program: &Program, server: &Server, arguments: &[&str]) -> Output {
     finish(command.spawn().expect("the program starts"))
 }
 
-/// A 500 that repeats the key, a stream that breaks, then calls: one that a rule denies, one that fails.
+/// A 500 that repeats the key, a stream that breaks, then calls: a rule denies one, another one fails.
 fn bad_turn() -> Server {
     let wire = Wire::Anthropic;
     let body = json!({"error": {"type": "api_error", "message": format!("who is {KEY}?")}});
@@ -228,7 +228,7 @@ fn long_inputs_and_results_are_cut() {
     assert!(log.lines().all(|line| line.len() < 5_000));
 }
 
-/// The program in a terminal, with one of its rehearsals of trouble; waits until the log has it.
+/// The program in a terminal, with one of its test faults; waits until the log has it.
 fn rehearse(trouble: &str, told: &[&str]) {
     let program = Program::new();
     let arguments = ["--debug", "--provider", "builtin"];

@@ -1,4 +1,4 @@
-//! `-p` as scripts use it: formats, exit codes, pipes, bad input.
+//! `-p` as scripts use it: formats, exit codes, pipes, invalid input.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -309,7 +309,7 @@ fn keys_do_not_reach_commands_logs_or_sessions() {
     assert_eq!(key.as_deref(), Some("sk-secret-a"), "the provider has it");
 }
 
-/// What was decided about a command is what bash does: none of the person's variables makes it another one.
+/// bash runs exactly the command that was decided: none of the person's variables changes it.
 #[test]
 fn nothing_in_the_environment_steers_a_command_elsewhere() {
     let program = Program::new();
@@ -515,7 +515,7 @@ fn who_waits_for_a_pipe_that_nobody_closes_is_told_so() {
     let mut said = BufReader::new(stderr);
     said.read_line(&mut line).expect("a line");
     assert!(
-        line.starts_with("note: waiting for the end of standard input"),
+        line.starts_with("note: waiting for input on stdin"),
         "{line}"
     );
     drop(stdin);

@@ -1,4 +1,4 @@
-//! Hooks, from settings files to what they make the program do: every event that fires, with a scripted model.
+//! Hooks, from settings files to their effects: every event, with a scripted model.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::support::{Output, Program};
 
 const HALT: &str = r#"{"continue": false, "stopReason": "enough"}"#;
 
-/// Writes hooks of one event into the person's own settings, with the matcher `*`.
+/// Writes hooks of one event into the person's settings, with the matcher `*`.
 fn hook(program: &Program, event: &str, command: &str) {
     hooks(
         &program.config().join("settings.json"),
@@ -57,7 +57,7 @@ fn run(program: &Program, commands: &[&str], more: &[&str]) -> Output {
     program.run(&[&base[..], more].concat())
 }
 
-/// The texts of the results, as the model got them.
+/// The results as the model got them.
 fn results(output: &Output) -> String {
     let users = output
         .lines()

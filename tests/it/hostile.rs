@@ -1,5 +1,5 @@
-//! Directories that mean harm, opened with the whole program: nothing of them may run, at the start or with a command
-//! that runs unasked.
+//! Hostile directories, opened with the whole program: nothing in them may run, at the start or through a command that
+//! runs without asking.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::support::wire::{bash, text};
 use crate::support::{Program, Server, Wire};
 
 const WIRE: Wire = Wire::Anthropic;
-/// What a model may run unasked in an ordinary repository.
+/// What a model may run without asking in an ordinary repository.
 const LOOKING: [&str; 5] = [
     "git status",
     "git diff",
@@ -19,7 +19,7 @@ const LOOKING: [&str; 5] = [
     "ls",
 ];
 
-/// A program that leaves a mark when it is started, and its mark.
+/// A program that creates a file when it is started, and that file.
 fn evil(program: &Program) -> (PathBuf, PathBuf) {
     let outside = program.workspace();
     let outside = outside.parent().expect("a home");
@@ -30,7 +30,7 @@ fn evil(program: &Program) -> (PathBuf, PathBuf) {
     (file, canary)
 }
 
-/// git with nobody's configuration but the repository's.
+/// git without any configuration but the repository's.
 fn git(program: &Program, directory: &Path, arguments: &[&str]) {
     let said = Command::new("git")
         .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
@@ -45,7 +45,7 @@ fn git(program: &Program, directory: &Path, arguments: &[&str]) {
     assert!(said.status.success(), "{arguments:?}: {said:?}");
 }
 
-/// A repository with a merge of two branches and a changed file. Its attributes are ready for a filter and drivers.
+/// A repository with a merge of two branches and a changed file. Its attributes name a filter and drivers.
 fn repository(program: &Program) {
     let root = program.workspace();
     let git = |arguments: &[&str]| git(program, &root, arguments);
@@ -75,7 +75,7 @@ fn rename(program: &Program, from: &str, to: &str) {
     std::fs::rename(program.path(from), program.path(to)).expect("renamed");
 }
 
-/// A repository in the repository that runs a filter, and that the index of the outer one knows.
+/// A nested repository that runs a filter and is in the outer one's index.
 fn submodule(program: &Program, evil: &Path) {
     let sub = program.path("sub");
     program.put("sub/b.txt", "one\n");
@@ -94,7 +94,7 @@ fn submodule(program: &Program, evil: &Path) {
     configure(program, "sub/.git", &text);
 }
 
-/// Starts the program there, lets a model run what only looks, and finds that nothing else has run.
+/// Starts the program there, lets a model run read-only commands, and asserts that nothing else has run.
 fn opens_harmlessly(
     program: &Program,
     directory: &Path,
@@ -251,7 +251,7 @@ fn a2_a_configuration_of_the_person_that_lies_in_the_workspace_is_not_obeyed_una
     assert!(results.contains("modified:   a.txt"), "{results}");
 }
 
-/// A workspace with a `git`, a `bash` and an `ls` of its own, and a `PATH` that leads there first.
+/// A workspace with its own `git`, `bash` and `ls`, and a `PATH` that finds them first.
 fn path_is_harmless(path: &str) {
     let program = Program::new();
     repository(&program);

@@ -1,9 +1,9 @@
-//! What becomes of messages that are sent while a turn runs or stops, and of an answer that breaks off.
+//! Messages that are sent while a turn runs or stops, and an answer that breaks off.
 
 use crate::support::program::Program;
 use crate::support::pty::{Pty, script};
 
-/// A command that does not listen to a first signal, and then an answer.
+/// A command that ignores the first signal, then an answer.
 const STUBBORN: &str = r#"
 [[turn]]
 step = [
@@ -37,7 +37,7 @@ fn play(program: Program, toml: &str, more: &[&str]) -> Pty {
     Pty::spawn_in(program, &arguments, 100, 30)
 }
 
-/// The command runs.
+/// The command is running.
 fn stubborn() -> Pty {
     let mut tui = play(Program::new(), STUBBORN, &[]);
     tui.wait_for("❯").send("go\r");

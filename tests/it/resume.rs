@@ -176,7 +176,7 @@ fn killed_at_any_moment_nothing_shown_is_lost_and_nothing_is_run_twice() {
     });
 }
 
-/// A conversation of eight turns, with a reading and a writing call in each, that takes its time.
+/// A slow conversation of eight turns, with a reading and a writing call in each.
 fn script(program: &Program) -> String {
     let turns: Vec<String> = (0..8)
         .map(|turn| {
@@ -221,7 +221,7 @@ fn kill_and_resume(after: Duration) {
     child.kill().expect("killed, or over already");
     child.wait().expect("it ends");
     let shown = std::fs::read_to_string(&shown_path).expect("text");
-    // Before anything was said there is nothing to resume.
+    // Before the first message there is nothing to resume.
     if shown.lines().count() <= 1 {
         return;
     }
@@ -369,7 +369,7 @@ fn what_a_cut_off_write_left_is_swept_on_resume() {
     assert!(!half.exists() && other.exists());
 }
 
-/// A log as the first format had it: calls by the ids of the wire, no marks, errors inside their tag, and no records of what
+/// A log in the first format: calls with the provider's ids, no marks, errors inside their tag, and no records of what
 /// was only shown.
 fn in_first_format(log: &str) -> String {
     let mut ids = HashMap::new();

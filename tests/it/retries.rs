@@ -1,4 +1,4 @@
-//! Requests that fail and streams that break: retried while nothing has run, never run twice.
+//! Requests that fail and streams that break: retried if nothing has run, never run twice.
 
 use serde_json::json;
 
@@ -75,7 +75,7 @@ fn a_stream_cut_inside_text_is_asked_for_again_without_doubling_it() {
 fn a_stream_cut_inside_a_call_runs_nothing_and_is_asked_for_again() {
     for wire in Wire::ALL {
         let part = wire.part(0, &bash("c1", "touch never"));
-        // Half of the call's bytes: wherever that is, its input is not complete.
+        // Half of the call's bytes: its input is incomplete in any case.
         let half = part.len() / 2;
         let cut = vec![
             Piece::Bytes((wire.head() + &part[..half]).into_bytes()),

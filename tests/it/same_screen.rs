@@ -1,4 +1,4 @@
-//! A session that is resumed shows on the screen what it did when it was left, cell by cell.
+//! A resumed session looks as it did when it was left, cell by cell.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use crate::screen::armed;
 use crate::support::program::Program;
 use crate::support::pty::{Pty, script};
 
-/// No room for the panel, which goes by itself after a while.
+/// Too narrow for the panel, which closes by itself after a while.
 const WIDTH: u16 = 130;
 const HEIGHT: u16 = 100;
 
-/// Thinking, a call that fails and one that is skipped for it, a change that is allowed, a command that is denied, a failed
+/// Thinking, a call that fails and one that is skipped because of it, an allowed change, a denied command, a failed
 /// request, and a command that an interrupt stops.
 const SCRIPT: &str = r#"
 [[turn]]
@@ -48,7 +48,7 @@ fn start(program: Program, more: &[&str]) -> Pty {
     Pty::spawn_in(program, &arguments, WIDTH, HEIGHT)
 }
 
-/// The cells of the screen, a row in a text: what is in each, and how it looks. The colour of a blank cannot be seen.
+/// The cells of the screen, a text per row: the content and style of each. The foreground of a blank is ignored.
 fn cells(tui: &Pty) -> Vec<String> {
     let screen = tui.vt();
     let cell = |row: u16, column: u16| {
@@ -69,7 +69,7 @@ fn cells(tui: &Pty) -> Vec<String> {
     (0..HEIGHT).map(row).collect()
 }
 
-/// Waits until nothing changes on the screen any more.
+/// Waits until the screen stops changing.
 fn settled(tui: &mut Pty) {
     while !tui.is_quiet_for(Duration::from_millis(600)) {}
 }

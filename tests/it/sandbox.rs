@@ -1,5 +1,5 @@
-//! Commands that run without a question, held by the kernel: what they can do all the same, and what is said when one was
-//! held back. Where nothing holds, `doctor` says so and the rest has nothing to show.
+//! Commands that run without asking, in the kernel sandbox: what they still can do, and what is reported when one was
+//! blocked. Without a sandbox `doctor` says so, and there is nothing else to test.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -160,7 +160,7 @@ fn h7_a_rule_for_one_part_does_not_open_the_workspace_to_the_others() {
     assert!(!output.stdout.contains("canary"), "{output:?}");
 }
 
-/// The person's own `tree`, which keeps a list of its calls.
+/// The person's own `tree`, which records its calls.
 fn own_tree(program: &Program) -> (String, PathBuf) {
     let home = program.workspace();
     let home = home.parent().expect("a home").to_owned();

@@ -3,8 +3,7 @@
 use crate::support::program::Program;
 use crate::support::pty::{Pty, script};
 
-/// A scripted model in a terminal of 100×30; colours by number, so that a test can tell a key that counts from one that
-/// does not yet.
+/// A scripted model in a terminal of 100×30; with 256 colours, so that a test can see whether a key is active yet.
 fn play(program: Program, toml: &str, more: &[&str]) -> Pty {
     let provider = script(&program, toml);
     let mut arguments = vec!["--theme", "ansi16", "--provider", &provider];
@@ -14,7 +13,7 @@ fn play(program: Program, toml: &str, more: &[&str]) -> Pty {
     tui
 }
 
-/// Waits until the question takes keys: its hints are no longer faint.
+/// Waits until the question accepts keys: its hints are no longer faint.
 pub fn armed<'a>(tui: &'a mut Pty, hint: &str) -> &'a mut Pty {
     tui.wait_until(|screen| {
         let found = screen.rows(0, screen.size().1).enumerate();
@@ -124,7 +123,7 @@ text = "Done with that."
 "#;
     let mut tui = play(Program::new(), slow, &[]);
     tui.wait_for("Wait for it.");
-    // A person in the middle of a word when the question comes up.
+    // A person in the middle of a word when the question appears.
     tui.send("yyyy").wait_for("y yes");
     assert!(!tui.program().path("made.txt").exists());
     armed(&mut tui, "n no")

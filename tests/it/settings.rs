@@ -1,4 +1,4 @@
-//! Settings files as people write them, and as they get broken; the doctor; what happens without a home.
+//! Settings files, valid and broken; the doctor; and a run without a home.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
@@ -93,13 +93,13 @@ fn the_screen_starts_with_broken_settings_says_so_and_asks_about_everything() {
     tui.wait_for("line 2, column")
         .wait_for("fix or move the file")
         .send("go\r");
-    // The rule that is broken would have denied it; what may be read unasked otherwise is asked about.
+    // The broken rule would have denied it, so what could be read without asking now asks.
     armed(&mut tui, "n no")
         .send("n")
         .wait_for("Done with that.");
     let log = tui.program().session_log();
     assert!(!log.contains("s3cret"), "{log}");
-    // A choice of the person does not overwrite it either.
+    // The person's own choice does not overwrite it either.
     tui.send("/theme light\r").wait_for("could not be saved");
     let file = tui.program().config().join("settings.json");
     assert_eq!(std::fs::read_to_string(file).expect("there"), broken);
@@ -131,7 +131,7 @@ fn the_screen_starts_whatever_lies_in_the_place_of_a_settings_file() {
     tui.wait_for("it is not a regular file")
         .wait_for("symbolic links")
         .send("find *.none\r");
-    // What it may have forbidden is asked about.
+    // What it may have denied now asks.
     armed(&mut tui, "n no").send("n").wait_for("denied by you");
 }
 
@@ -195,7 +195,7 @@ fn cve_2026_25725_settings_that_appear_while_it_runs_give_the_project_nothing() 
 
 #[test]
 fn twenty_programs_that_save_at_once_lose_nothing() {
-    // The part of a program that a child of this test plays.
+    // What a child process of this test does.
     if let Ok(who) = std::env::var("AGENT_TUI_TEST_SAVER") {
         let base = std::env::var("AGENT_TUI_TEST_BASE").expect("a directory");
         let base = Path::new(&base);
@@ -287,7 +287,7 @@ fn a_command_cannot_read_the_keys_from_the_program_that_runs_it() {
     ]);
     program.ask(&server, wire, &["-p", "go", "--allow", "Bash"]);
     let result = wire.results(&server.bodies()[1])[0].1.clone();
-    // To the superuser everything is open.
+    // The superuser can write everywhere.
     let expected = if rustix::process::geteuid().is_root() {
         "open"
     } else {
@@ -483,7 +483,7 @@ fn it_starts_without_a_home_without_a_path_and_where_nothing_can_be_written() {
         finish(command.spawn().expect("it starts"))
     };
     let find = ["-p", "find *.none", "--provider", "builtin"];
-    // Nothing can be made there, whoever runs the test.
+    // Nothing can be created there, not even by root.
     let home = program.put("file", "").join("home");
     let output = run(&find, &|command| {
         command.env("HOME", &home);

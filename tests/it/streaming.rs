@@ -25,7 +25,8 @@ fn a_command_runs_before_the_stream_has_ended_in_every_wire_format() {
         let program = Program::new();
         let mark = program.path("mark");
         let parts = [bash("c1", "touch mark")];
-        // The stream does not end before the command has left its mark: a program that waits for its end never ends.
+        // The stream does not end before the command has run: a program that waits for the end of the stream never
+        // finishes.
         let server = Server::start([
             Reply::pieces(vec![
                 bytes(wire.head() + &wire.part(0, &parts[0])),
@@ -104,7 +105,7 @@ fn without_streaming_execution_calls_wait_for_the_end() {
 fn reading_calls_run_side_by_side_and_a_writing_one_alone() {
     let wire = Wire::Anthropic;
     let program = Program::new();
-    // Each reader waits in its sleep: side by side they take as long as one.
+    // Each read waits: in parallel they take as long as one.
     let server = Server::start([
         wire.reply(&[
             bash("r1", "sleep 0.4"),
@@ -189,7 +190,7 @@ fn interrupt(child: &std::process::Child) {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("the program runs");
 }
 
-/// Looks at the command lines of all processes.
+/// Checks the command lines of all processes.
 fn no_process_with(words: &str) -> bool {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     !processes

@@ -1,4 +1,4 @@
-//! Subagents from outside: what stream-json says of them, their types, and that a kill leaves a session that goes on.
+//! Subagents from outside: their lines in stream-json, their types, and a session that can be resumed after a kill.
 
 use std::io::{BufRead, BufReader};
 
@@ -9,7 +9,7 @@ use crate::support::{Output, Program};
 const STREAM: [&str; 2] = ["--output-format", "stream-json"];
 const BYPASS: [&str; 2] = ["--permission-mode", "bypassPermissions"];
 
-/// Two tasks at once; each looks with a call of the same name.
+/// Two tasks at once; each makes a call with the same id.
 const TWO: &str = r#"
 [[turn]]
 text = "I split this in two."
@@ -87,7 +87,7 @@ fn their_lines_name_the_call_that_started_them() {
             .expect("the results");
         assert!(result.to_string().contains(said), "{result}");
     }
-    // What is the person's own has no parent, and the run ends with it alone.
+    // The main conversation's lines have no parent, and the run ends when it ends.
     assert_eq!(output.result()["result"], "Both are done.");
     let main = lines_of_main(&output);
     let answers = main.iter().filter(|line| line["type"] == "assistant");

@@ -1,4 +1,4 @@
-//! The terminal: taken and given back, whatever happens in between.
+//! The terminal: set up and restored, whatever happens in between.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use crate::support::server::wait_for_some;
 use crate::support::{Program, Pty};
 
 const BUILTIN: &[&str] = &["--provider", "builtin"];
-/// What the program puts before the place where the person types.
+/// The program's prompt mark.
 const PROMPT: &str = "❯";
-/// Shorter than anybody waits for a terminal to close.
+/// Shorter than a person waits for a terminal to close.
 const SOON: Duration = Duration::from_secs(2);
 
 fn ready() -> Pty {
@@ -257,7 +257,7 @@ fn keys_in_every_dialect_and_noise_leave_it_usable() {
     let mut noise = Vec::new();
     for step in 0..20_000_u32 {
         let byte = (step.wrapping_mul(2_654_435_761) >> 24) as u8;
-        // Ctrl+C, Ctrl+D and Ctrl+Z mean what they mean.
+        // Ctrl+C, Ctrl+D and Ctrl+Z have their usual effects.
         if !matches!(byte, 0x03 | 0x04 | 0x1a) {
             noise.push(byte);
         }

@@ -1,13 +1,13 @@
-//! Reads the source and holds us to the architecture: who may know whom, and how long a file may be.
+//! Reads the source and checks the architecture: which module may use which, and how long a file may be.
 
 use std::path::{Path, PathBuf};
 
 const LONGEST_FILE: usize = 600;
-/// A longer function has a seam; a flat table is data, and belongs into a `const` or an asset.
+/// A longer function can be split; a flat table is data, and belongs in a `const` or an asset.
 const LONGEST_FUNCTION: usize = 80;
 
-/// Who may know whom, in reading order: each part knows only parts above it, so there are no circles. An edge that is not
-/// here fails; whoever wants a new one adds it and says why.
+/// Which room may use which, in reading order: each uses only rooms above it, so there are no cycles. An edge that is
+/// not listed fails; add a new one here with its reason.
 const KNOWS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("text", &[]),
@@ -30,7 +30,7 @@ const KNOWS: &[(&str, &[&str])] = &[
         "executor",
         &[
             "protocol",
-            // For what it logs: without keys, and not too long.
+            // For its logs: without keys, and not too long.
             "config",
             "permissions",
             "process",
@@ -117,10 +117,10 @@ const KNOWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Depends on nothing and is nobody's: everyone may know it.
+/// Depends on nothing, so every room may use it.
 const FOR_ALL: &str = "text";
 
-/// What a part of the program must not mention besides: it would wait, look at a clock, a disk or a screen.
+/// What a room must not use besides: it would block, or access a clock, a disk or a screen.
 const AVOIDS: &[(&str, &[&str])] = &[
     ("protocol", &["tokio"]),
     ("permissions", &["tokio", "std::process"]),
@@ -206,7 +206,7 @@ fn nobody_mentions_what_they_should_avoid() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A name would be looked for in `PATH`, which may lead into the workspace.
+/// A name would be looked up in `PATH`, which may include the workspace.
 #[test]
 fn a3_no_program_is_started_by_its_name() {
     let tests = test_files();
@@ -221,8 +221,8 @@ fn a3_no_program_is_started_by_its_name() {
     }
 }
 
-/// Who may write the name of a tool: the tools themselves, the syntax of rules, and the model that is built in, which calls
-/// tools by their names as every model does. All others ask the tool what it is.
+/// Where tool names may be written: in the tools, in the syntax of rules, and in the built-in model, which calls tools
+/// by name like every model. Everything else asks the tool.
 const NAME_TOOLS: &[&str] = &["tools", "permissions/names.rs", "provider/builtin"];
 
 #[test]
@@ -249,7 +249,7 @@ fn nobody_else_knows_a_tool_by_its_name() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The names that rules know; among them are those of all tools, as one of their tests checks.
+/// The names that rules know. A test of theirs checks that all tools are among them.
 fn tool_names() -> Vec<String> {
     let file = root().join("src/permissions/names.rs");
     let is_name = |literal: &&str| {
@@ -264,7 +264,7 @@ fn tool_names() -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The texts in quotes that a line has.
+/// The string literals in a line.
 fn literals(line: &str) -> Vec<&str> {
     line.split('"').skip(1).step_by(2).collect()
 }
@@ -318,7 +318,7 @@ fn functions_are_short() {
     assert!(long.is_empty(), "{}", long.join("\n"));
 }
 
-/// The functions of a formatted file with their length: each ends at the brace that stands below its first letter.
+/// The functions of a formatted file with their length: each ends at the brace below its first letter.
 fn functions(source: &str) -> Vec<(&str, usize)> {
     let lines: Vec<&str> = source.lines().collect();
     let mut found = Vec::new();
@@ -338,7 +338,7 @@ fn functions(source: &str) -> Vec<(&str, usize)> {
         }
         let indent = line.len() - code.len();
         let end = format!("{}}}", " ".repeat(indent));
-        // One that is only declared has no body.
+        // A mere declaration has no body.
         let mut head = lines[at..].iter().map(|line| line.trim_end());
         let opens = head.find(|line| line.ends_with(['{', ';']));
         if opens.is_some_and(|line| line.ends_with(';')) {
@@ -420,8 +420,8 @@ fn tests_and_edges_are_recognised() {
     }
 }
 
-/// The parts of the program that a line names, from a module `depth` levels below the root. A list in braces at the root is
-/// named as `{`, which nobody may know: it would hide its members.
+/// The rooms that a line names, from a module `depth` levels below the root. A list in braces at the root is reported
+/// as `{`, which is never allowed, because it would hide its members.
 fn mentioned(line: &str, depth: usize) -> Vec<&str> {
     let up = "super::".repeat(depth);
     let mut names = Vec::new();
@@ -447,13 +447,13 @@ fn depth(file: &Path) -> usize {
     folders + usize::from(!is_face(file))
 }
 
-/// Whether a file stands for the folder that it is in.
+/// Whether a file is the root of its folder's module.
 fn is_face(file: &Path) -> bool {
     let name = file.file_name().and_then(|name| name.to_str());
     matches!(name, Some("mod.rs" | "lib.rs" | "main.rs"))
 }
 
-/// The lines of a file with their numbers: without comments, and without the tests at its end.
+/// The lines of a file with their numbers, without comments and without the tests at its end.
 fn code(file: &Path) -> Vec<(usize, String)> {
     let source = std::fs::read_to_string(file).expect("readable");
     let end = source.find("#[cfg(test)]\nmod tests {");
@@ -462,7 +462,7 @@ fn code(file: &Path) -> Vec<(usize, String)> {
     (1..).zip(code).collect()
 }
 
-/// The files of a part that are in the program itself. Tests may use what they test with.
+/// The files of a room that are compiled into the program. Tests may use anything.
 pub(crate) fn shipped(part: &str, tests: &[PathBuf]) -> Vec<PathBuf> {
     let files = sources(&root().join("src").join(part)).into_iter();
     files.filter(|file| !is_test(file, tests)).collect()
@@ -472,7 +472,7 @@ fn is_test(file: &Path, tests: &[PathBuf]) -> bool {
     tests.iter().any(|test| file.starts_with(test))
 }
 
-/// The modules that are only there for tests, as the source declares them: each as a file and as a folder.
+/// The modules that exist only for tests, as the source declares them: each as a file and as a folder.
 pub(crate) fn test_files() -> Vec<PathBuf> {
     let mut tests = Vec::new();
     for file in sources(&root().join("src")) {

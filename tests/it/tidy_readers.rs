@@ -1,11 +1,11 @@
-//! Reads the source and holds us to one way of reading files: whatever lies where others can write is opened by
-//! `config::read_regular` or `config::open_regular`, which neither wait for a pipe nor fill the memory from a device.
+//! Reads the source and checks how files are read: a file that others can write is opened by `config::read_regular` or
+//! `config::open_regular`, which never wait for a pipe or read an endless device.
 
 use std::path::{Path, PathBuf};
 
 use crate::support::program::files_below;
 
-/// Ways to read a file that do not ask what it is, our own and those of the crates that would read for us.
+/// Functions that read a file without checking what it is, ours and those of crates.
 const UNCHECKED: &[&str] = &[
     "fs::read(",
     "fs::read_to_string(",
@@ -24,7 +24,7 @@ const UNCHECKED: &[&str] = &[
     "UserDirs",
 ];
 
-/// Those who may, and why.
+/// The exceptions, and why.
 const ALLOWED: &[(&str, &str)] = &[
     (
         "config/mod.rs",
@@ -61,7 +61,7 @@ fn whoever_reads_a_file_asks_first_whether_it_is_one() {
         }
         let source = std::fs::read_to_string(&file).expect("readable");
         let source = source.split("#[cfg(test)]\nmod tests {").next();
-        // Options say nothing about what is opened; a file that is created is one.
+        // Options don't check what is opened; a file that is newly created is safe.
         let checks = ["open_regular(", ".create_new(true)", "NONBLOCK"];
         let whole = source.unwrap_or_default();
         if whole.contains("OpenOptions::new()") && !checks.iter().any(|check| whole.contains(check))
@@ -88,7 +88,7 @@ fn nobody_is_allowed_who_does_not_need_it() {
     }
 }
 
-/// Tests, and the modules that only they are built with.
+/// Tests, and modules that are compiled only for them.
 fn is_for_tests(name: &Path) -> bool {
     const HELPERS: &[&str] = &[
         "rig",

@@ -1,11 +1,11 @@
-//! Reads every text that people see and keeps out phrases that nobody would say: translated or roundabout English.
+//! Reads every text that people see, and finds roundabout phrases.
 //!
-//! Looked at are the string literals of the program, the help of the command line, the README, and the assets that people
-//! read. A hit is named with its file and line, and with the better word.
+//! It checks the program's string literals, the help of the command line, the README, and the assets that people read.
+//! A hit is reported with its file and line, and with a better phrase.
 
 use super::tidy::{root, shipped, test_files};
 
-/// What is not said, and what to say instead.
+/// The phrase, and what to say instead.
 const PHRASES: &[(&str, &str)] = &[
     ("go on with", "continue, resume, switch to"),
     ("goes on with", "continues with"),
@@ -56,7 +56,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("with force", "kill"),
 ];
 
-/// Where a phrase means what it says.
+/// Texts in which a phrase is right.
 const RIGHTLY: &[&str] = &["token counts are far below"];
 
 #[test]
@@ -118,13 +118,13 @@ fn texts_and_phrases_are_found() {
     assert_eq!(phrases_in("amended, recommended").count(), 0);
 }
 
-/// What is compiled into the program: tests at the end of a file are not.
+/// What is compiled into the program, without the tests at the end of a file.
 fn shown_part(source: &str) -> &str {
     let end = source.find("#[cfg(test)]\nmod tests {");
     &source[..end.unwrap_or(source.len())]
 }
 
-/// The phrases that a text has and should not have.
+/// The phrases that a text contains.
 fn phrases_in(text: &str) -> impl Iterator<Item = String> {
     let lower = text.to_lowercase();
     let is_right = RIGHTLY.iter().any(|right| lower.contains(right));
@@ -135,7 +135,7 @@ fn phrases_in(text: &str) -> impl Iterator<Item = String> {
     found.map(move |(phrase, better)| format!("\"{phrase}\": say \"{better}\" ({text})"))
 }
 
-/// Whether the phrase stands in the text as whole words.
+/// Whether the text contains the phrase as whole words.
 fn has_words(text: &str, phrase: &str) -> bool {
     let is_apart = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '-' && c != '_');
     text.match_indices(phrase).any(|(at, _)| {
@@ -144,7 +144,7 @@ fn has_words(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// The string literals of a source, each with the line that it begins in. Continued lines are joined.
+/// The string literals of a source, each with its first line. Continued lines are joined.
 fn literals(source: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let (mut rest, mut line) = (source, 1);
@@ -169,7 +169,7 @@ fn literals(source: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// A raw string at the beginning of `rest`: its length, and what is in it.
+/// A raw string at the beginning of `rest`: its length and its content.
 fn raw(rest: &str) -> Option<(usize, &str)> {
     let inner = rest.strip_prefix('r')?;
     let hashes = inner.len() - inner.trim_start_matches('#').len();
@@ -178,7 +178,7 @@ fn raw(rest: &str) -> Option<(usize, &str)> {
     Some((1 + hashes + 1 + end + 1 + hashes, &body[..end]))
 }
 
-/// How long the string is that begins here.
+/// The length of the string that begins here.
 fn quoted(rest: &str) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
@@ -192,7 +192,7 @@ fn quoted(rest: &str) -> usize {
     rest.len()
 }
 
-/// How long the character is that begins here; a quote alone begins a lifetime.
+/// The length of the character that begins here; a single quote begins a lifetime.
 fn character(rest: &str) -> usize {
     let mut chars = rest.char_indices().skip(1);
     match chars.next() {
@@ -212,7 +212,7 @@ fn character(rest: &str) -> usize {
     }
 }
 
-/// The text without its continuations: a backslash at the end of a line takes the white space of the next one with it.
+/// The text with continued lines joined: a backslash at the end of a line also removes the white space of the next one.
 fn joined(text: &str) -> String {
     let mut parts = text.split("\\\n");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -17,7 +17,7 @@ const BYPASS: [&str; 4] = [
 ];
 const WIRE: Wire = Wire::Anthropic;
 
-/// Runs the calls in one response, and gives their results.
+/// Runs the calls in one response, and returns their results.
 fn results_of(program: &Program, parts: &[Part]) -> (Vec<String>, Output) {
     let server = Server::start([WIRE.reply(parts), WIRE.reply(&[text("ok")])]);
     let output = program.ask(&server, WIRE, &[&["-p", "go"], &BYPASS[..]].concat());
@@ -136,7 +136,7 @@ fn endless_output_neither_fills_memory_nor_stalls() {
         server.wait_for(2);
         let peak = peak_memory(child.id());
         let output = finish({
-            // The result is in; what is left is one short answer.
+            // The result has arrived; only a short answer follows.
             child.stdin.take();
             child
         });
@@ -227,7 +227,7 @@ fn is_running(words: &str) -> bool {
         })
 }
 
-/// The most memory that a process has had, in bytes.
+/// The peak memory of a process, in bytes.
 fn peak_memory(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
     let line = status

@@ -76,6 +76,14 @@ impl Completion {
         }
     }
 
+    /// Updates the items after the commands have changed.
+    pub fn learn(&mut self, known: &Commands) {
+        if self.word.kind == Kind::Slash {
+            self.items = commands(&self.word.query, known);
+            self.chosen = self.chosen.min(self.items.len().saturating_sub(1));
+        }
+    }
+
     /// Takes an answer, unless it is for an older request.
     pub fn answer(&mut self, generation: u64, paths: Vec<Candidate>, found: usize, complete: bool) {
         if generation != self.generation || self.word.kind != Kind::Path {

@@ -123,6 +123,9 @@ impl Composer {
 
     pub fn set_commands(&mut self, commands: Commands) {
         self.commands = commands;
+        if let Some(open) = &mut self.completion {
+            open.learn(&self.commands);
+        }
     }
 
     /// The contexts that the next key is looked up in, the innermost first.

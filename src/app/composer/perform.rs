@@ -11,6 +11,7 @@ use super::{Cause, Composer, Place};
 use crate::app::Effect;
 use crate::app::job::Job;
 use crate::keymap::Action;
+use crate::protocol::{Command, SessionCommand};
 
 impl Composer {
     /// Performs an action, if it is one of the input's.
@@ -184,6 +185,7 @@ impl Composer {
             .filter(|open| (open.word.start, open.word.kind) == (word.start, word.kind));
         let query = word.query.clone();
         let kind = word.kind;
+        let is_new = open.is_none();
         match open {
             Some(open) if open.word == word => return Vec::new(),
             Some(open) => {
@@ -196,8 +198,14 @@ impl Composer {
             }
             None => self.completion = None,
         }
-        if self.completion.is_none() || kind == Kind::Slash {
-            return Vec::new();
+        match (&self.completion, kind) {
+            // Files may have added some since.
+            (Some(_), Kind::Slash) if is_new => {
+                let find = Command::Session(SessionCommand::FindCommands);
+                return vec![Effect::Send(find)];
+            }
+            (Some(_), Kind::Slash) | (None, _) => return Vec::new(),
+            (Some(_), Kind::Path) => {}
         }
         let generation = self.generation;
         vec![Effect::Start(Job::CompletePath { query, generation })]

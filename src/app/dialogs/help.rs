@@ -10,6 +10,8 @@ use crate::keymap::Context;
 pub struct HelpDialog {
     /// The contexts in which the help was opened; they come first.
     pub first: Vec<Context>,
+    /// It shows only these, until the person types a search.
+    pub is_short: bool,
     pub filter: Filter,
     pub paging: Paging,
 }
@@ -18,6 +20,15 @@ impl HelpDialog {
     pub fn new(first: Vec<Context>) -> Self {
         Self {
             first,
+            ..Self::default()
+        }
+    }
+
+    /// The keys of one question only.
+    pub fn of_question(context: Context) -> Self {
+        Self {
+            first: vec![context],
+            is_short: true,
             ..Self::default()
         }
     }

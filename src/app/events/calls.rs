@@ -3,7 +3,7 @@
 use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
 use crate::app::tasks::ended;
-use crate::app::transcript::{Cell, NoticeKind, Progress};
+use crate::app::transcript::{Cell, NoticeKind};
 use crate::app::{AppState, Effect};
 use crate::protocol::{
     AgentId, AnswerNote, CallEvent, CallRef, Phase, Question, QuestionKind, ToolInfo,
@@ -14,6 +14,9 @@ impl AppState {
         let Some(key) = self.call_of(call, &event) else {
             return Vec::new();
         };
+        if call.agent.is_subagent() {
+            self.change_starter(call.agent);
+        }
         match event {
             CallEvent::Asked(question) => return self.asked(key, question),
             CallEvent::Decided { by, settled, note } => self.decided(key, by, settled, note),
@@ -22,7 +25,7 @@ impl AppState {
                 call.decisions.push(format!("changed by the hook {by}"));
             }),
             CallEvent::BackgroundEnded(how) => self.background_ended(key, how),
-            CallEvent::Started(_) => {}
+            CallEvent::Started(subagent) => self.start_nested(key, subagent),
             event @ (CallEvent::Arriving { .. }
             | CallEvent::Input(_)
             | CallEvent::Queued { .. }
@@ -48,18 +51,9 @@ impl AppState {
             return Some(self.add_aside(call, tool));
         }
         if call.agent.is_subagent() {
-            return Some(self.calls.add(call, tool, Author::Subagent, self.moment));
+            return Some(self.add_nested_call(call, tool));
         }
-        self.work()?;
-        self.stop_writing(Progress::Whole);
-        Some(self.add_call(call, tool))
-    }
-
-    pub(super) fn add_call(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
-        let key = self.calls.add(call, tool, Author::Model, self.moment);
-        self.show(Cell::Call(key));
-        self.panel.add(key);
-        key
+        Some(self.answering()?.add_call(call, tool, Author::Model))
     }
 
     fn add_aside(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
@@ -102,36 +96,6 @@ impl AppState {
         self.calls
             .change(key, |call| call.ended_in_background = Some(how));
         self.refresh_tasks();
-    }
-
-    /// The turn has ended: calls without a result, for example because the model never finished writing them, get none.
-    pub(super) fn close_calls(&mut self) {
-        for key in self.panel.calls().to_vec() {
-            if self.calls.get(key).by != Author::Person {
-                self.close_call(key, "the turn ended");
-            }
-        }
-    }
-
-    /// The stream broke: calls that it was still writing will never be complete.
-    pub(super) fn close_unwritten(&mut self) {
-        for key in self.panel.calls().to_vec() {
-            if matches!(self.calls.get(key).state, State::Arriving(_)) {
-                self.close_call(key, "cut off");
-            }
-        }
-    }
-
-    /// Ends a call that gets no result of its own.
-    pub(super) fn close_call(&mut self, key: CallKey, why: &str) {
-        if self.calls.get(key).is_over() {
-            return;
-        }
-        let now = self.moment;
-        self.calls.change(key, |call| {
-            call.times.ended = Some(now);
-            call.state = State::Completed(Completed::skipped(why));
-        });
     }
 
     /// Events that arrive after a call is over are ignored, except output of a background command.

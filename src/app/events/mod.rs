@@ -1,17 +1,18 @@
 //! Applies the agent's events to the state.
 
 mod calls;
+mod nested;
 mod past;
 mod writing;
 
 use std::time::{Duration, Instant};
 
-use crate::app::call::Author;
+use self::writing::Answering;
 use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pause::PauseDialog;
 use crate::app::page::{Tone, lines};
-use crate::app::transcript::{Cell, Changed, NoticeKind, Progress, Summary, SummaryEnding};
+use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding};
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::todo::{Todo, TodoStatus};
 use crate::protocol::{
@@ -67,8 +68,9 @@ impl AppState {
             SessionEvent::Saving(saving) => self.session.unsaved = saving.err(),
             SessionEvent::Reply(text) => self.answer("Answer", lines(&text, Tone::Text)),
             SessionEvent::Rules(rules) => self.offer_rules(&rules),
-            SessionEvent::Commands(custom) => self.composer.set_commands(Commands::with(custom)),
+            SessionEvent::Commands(custom) => self.composer.set_commands(Commands::with(&custom)),
             SessionEvent::Agents(kinds) => self.list_agents(&kinds),
+            SessionEvent::Skills(skills) => self.list_skills(&skills),
             SessionEvent::Tools(tools) => self.session.offer(tools),
             SessionEvent::ModeIs(mode) => self.session.mode = mode,
             SessionEvent::Renamed(_) => self.flash_done("session renamed"),
@@ -123,6 +125,7 @@ impl AppState {
 
     fn hear_turn(&mut self, turn: TurnId, event: TurnEvent) -> Vec<Effect> {
         if turn.agent.is_subagent() {
+            self.hear_nested(turn, event);
             return Vec::new();
         }
         let event = match event {
@@ -141,40 +144,22 @@ impl AppState {
             }
             event => event,
         };
-        let Some(work) = self.work_mut() else {
-            return Vec::new();
-        };
-        if work.turn != Some(turn) {
+        if self.work().is_none_or(|work| work.turn != Some(turn)) {
             return Vec::new();
         }
         match event {
-            // The first three were handled above; the others are visible in the states of the calls and in the next
-            // request.
-            TurnEvent::Prompted(_)
-            | TurnEvent::Refused
-            | TurnEvent::Spent(_)
-            | TurnEvent::Delivered(_)
-            | TurnEvent::GoneOn => {}
-            TurnEvent::Requested { .. } => self.requested(),
-            TurnEvent::Discarded => work.void = true,
-            TurnEvent::Broken(text) => self.broken(text),
-            TurnEvent::Retrying {
-                problem,
-                attempt,
-                wait,
-            } => self.retrying(problem, attempt, wait),
-            TurnEvent::Text(text) => self.write(&text),
-            TurnEvent::Thinking(text) => self.think(&text),
             TurnEvent::Paused { why } => {
                 self.dialogs
                     .push(Dialog::Pause(PauseDialog::new(why.clone(), self.now)));
                 return self.call_person(&why);
             }
-            TurnEvent::Answered { .. } => self.answered(),
             TurnEvent::Planned(todos) => self.planned(todos),
-            TurnEvent::Streamed => self.panel.response_ended(self.moment),
-            TurnEvent::Saved(saved) => self.panel.save_time(saved),
             TurnEvent::Finished(summary) => return self.finished(&summary),
+            event => {
+                if let Some(mut answering) = self.answering() {
+                    answering.hear(event);
+                }
+            }
         }
         Vec::new()
     }
@@ -218,147 +203,35 @@ impl AppState {
         }
     }
 
-    pub(super) fn push_user(&mut self, message: &Message) {
-        let text = shown_of(&message.content);
-        let images = images_in(&message.content);
-        if !text.is_empty() || images > 0 {
-            self.transcript.push(Cell::User { text, images });
+    fn push_user(&mut self, message: &Message) {
+        if let Some(cell) = user_cell(message) {
+            self.transcript.push(cell);
         }
-    }
-
-    fn requested(&mut self) {
-        let now = self.moment;
-        if self.work().is_some_and(|work| work.void) {
-            self.void_response();
-        }
-        if let Some(work) = self.work_mut() {
-            work.response.clear();
-            work.heard = None;
-            work.void = false;
-            work.failed = None;
-            if matches!(work.stage, Stage::Retrying { .. }) {
-                work.stage = Stage::Running;
-            }
-        }
-        self.panel.response_started(now);
-    }
-
-    /// The response broke off; what had arrived stays.
-    fn broken(&mut self, text: String) {
-        self.stop_writing(Progress::Cut);
-        self.close_unwritten();
-        self.panel.response_ended(self.moment);
-        self.notice(NoticeKind::Warning, text);
-    }
-
-    /// A failed attempt is discarded: its text, and its calls that never ran.
-    fn void_response(&mut self) {
-        let cells = match self.work_mut() {
-            Some(work) => std::mem::take(&mut work.response),
-            None => return,
-        };
-        for cell in cells {
-            let Some(entry) = self.transcript.get(cell) else {
-                continue;
-            };
-            match &entry.cell {
-                Cell::Call(key) if self.calls.get(*key).times.begun.is_some() => {}
-                Cell::Call(key) => {
-                    let key = *key;
-                    self.panel.forget(key);
-                    self.transcript.remove(cell);
-                    self.close_call(key, "cut off");
-                }
-                Cell::Answer(_) | Cell::Thinking { .. } => self.transcript.remove(cell),
-                Cell::Welcome | Cell::User { .. } | Cell::Notice { .. } | Cell::Summary(_) => {}
-            }
-        }
-    }
-
-    fn retrying(&mut self, problem: String, attempt: u32, wait: Duration) {
-        self.stop_writing(Progress::Cut);
-        let until = self.now + wait;
-        self.panel.response_ended(self.moment);
-        let Some(work) = self.work_mut() else { return };
-        // An answer that the provider paused has not failed.
-        work.failed = (attempt > 0).then(|| problem.clone());
-        // A turn that is already stopping keeps stopping.
-        if matches!(work.stage, Stage::Running | Stage::Retrying { .. }) {
-            work.stage = Stage::Retrying {
-                problem,
-                attempt,
-                until,
-            };
-        }
-    }
-
-    fn answered(&mut self) {
-        self.stop_writing(Progress::Whole);
-        self.panel.response_ended(self.moment);
     }
 
     fn finished(&mut self, summary: &TurnSummary) -> Vec<Effect> {
         let stopped = summary.ending != Ending::Done;
         let failed = self.work_mut().and_then(|work| work.failed.take());
-        self.stop_writing(if stopped {
+        self.close_turn_dialogs();
+        let Some(mut answering) = self.answering() else {
+            return Vec::new();
+        };
+        answering.end(if stopped {
             Progress::Cut
         } else {
             Progress::Whole
         });
-        self.panel.response_ended(self.moment);
-        self.close_turn_dialogs();
-        self.close_calls();
-        let (calls, changed) = self.sum_up_calls();
+        let cells = summed_up(summary, failed.as_deref(), &answering);
+        for cell in cells {
+            answering.transcript.push(cell);
+        }
         self.activity = Activity::Idle;
         self.panel.end_turn();
         self.let_panel_linger();
-        let said = |ending| {
-            Cell::Summary(Summary {
-                took: summary.took,
-                saved: self.panel.last().map_or(Duration::ZERO, |turn| turn.saved),
-                calls,
-                changed: changed.clone(),
-                ending,
-            })
-        };
-        match &summary.ending {
-            Ending::Done => {
-                let cell = said(SummaryEnding::Done);
-                self.transcript.push(cell);
-            }
-            Ending::Interrupted => {
-                let cell = said(SummaryEnding::Interrupted);
-                if let Some(problem) = failed {
-                    let text = format!("stopped while retrying: {}", in_short(&problem));
-                    self.notice(NoticeKind::Warning, text);
-                }
-                self.transcript.push(cell);
-            }
-            Ending::MaxTurns => {
-                self.notice(NoticeKind::Error, "turn limit reached");
-                self.notice(NoticeKind::Hint, "send \"continue\" to keep going");
-            }
-            Ending::Failed { problem, hint } => self.explain(problem.clone(), hint.clone()),
-        }
         self.call_person(match &summary.ending {
             Ending::Done => "done",
             Ending::Interrupted | Ending::MaxTurns | Ending::Failed { .. } => "stopped",
         })
-    }
-
-    /// How many calls the turn made, and what they changed.
-    fn sum_up_calls(&self) -> (usize, Changed) {
-        let calls = self.panel.calls().iter().map(|key| self.calls.get(*key));
-        let mut count = 0;
-        let mut changed = Changed::default();
-        for call in calls.filter(|call| call.by == Author::Model) {
-            count += 1;
-            let sizes = call.completed().map_or(&[][..], |it| &it.changed);
-            for change in sizes {
-                changed.add(change);
-            }
-        }
-        (count, changed)
     }
 
     /// Notifies the person, if they are looking elsewhere.
@@ -384,6 +257,45 @@ impl Work {
     }
 }
 
+/// What a turn came to, as cells.
+fn summed_up(summary: &TurnSummary, failed: Option<&str>, answering: &Answering) -> Vec<Cell> {
+    let (calls, changed) = answering.sum_up();
+    let saved = answering.turn.saved;
+    let said = |ending| {
+        Cell::Summary(Summary {
+            took: summary.took,
+            saved,
+            calls,
+            changed: changed.clone(),
+            ending,
+        })
+    };
+    let notice = |kind, text: &str| Cell::Notice {
+        kind,
+        text: text.to_owned(),
+    };
+    match &summary.ending {
+        Ending::Done => vec![said(SummaryEnding::Done)],
+        Ending::Interrupted => {
+            let retried = failed.map(|problem| {
+                let text = format!("stopped while retrying: {}", in_short(problem));
+                notice(NoticeKind::Warning, &text)
+            });
+            let stopped = said(SummaryEnding::Interrupted);
+            retried.into_iter().chain([stopped]).collect()
+        }
+        Ending::MaxTurns => vec![
+            notice(NoticeKind::Error, "turn limit reached"),
+            notice(NoticeKind::Hint, "send \"continue\" to keep going"),
+        ],
+        Ending::Failed { problem, hint } => {
+            let hint = hint.iter().map(|hint| notice(NoticeKind::Hint, hint));
+            let problem = notice(NoticeKind::Error, problem);
+            std::iter::once(problem).chain(hint).collect()
+        }
+    }
+}
+
 /// A problem without the provider's own words about it.
 pub fn in_short(problem: &str) -> &str {
     problem.split(": ").next().unwrap_or(problem)
@@ -394,6 +306,13 @@ fn text_of(blocks: &[Block]) -> String {
     // Notes are for the model: the conversation already shows what the person's commands printed.
     let written = |block: &&Block| !matches!(block, Block::Text { note: Some(_), .. });
     Block::texts(blocks.iter().filter(written))
+}
+
+/// What the person, or whoever else, has written to the model; nothing if that is nothing.
+fn user_cell(message: &Message) -> Option<Cell> {
+    let text = shown_of(&message.content);
+    let images = images_in(&message.content);
+    (!text.is_empty() || images > 0).then_some(Cell::User { text, images })
 }
 
 /// The same as it looked in the input.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::app::commands::Commands;
 use crate::app::transcript::{CellId, NoticeKind, Progress};
 use crate::app::{Activity, AppState};
 use crate::protocol::{SessionOpened, Told};
@@ -9,6 +10,8 @@ use crate::protocol::{SessionOpened, Told};
 impl AppState {
     pub(super) fn opened(&mut self, mut opened: SessionOpened) {
         let past = std::mem::take(&mut opened.past);
+        let custom = &opened.extensions.commands;
+        self.composer.set_commands(Commands::with(custom));
         let wanted = self.session.wanted_model.take();
         let (provider, model) = (opened.provider.clone(), opened.model.clone());
         self.session.opened(opened);
@@ -90,12 +93,13 @@ impl AppState {
 
     /// A run of the program ended, and everything that was running ended with it.
     pub(super) fn run_ended(&mut self) {
-        if self.is_working() {
-            self.stop_writing(Progress::Cut);
-            self.panel.response_ended(self.moment);
+        if let Some(mut answering) = self.answering() {
+            answering.stop_writing(Progress::Cut);
+            answering.turn.response_ended(answering.moment);
             self.panel.end_turn();
             self.activity = Activity::Idle;
         }
+        self.end_nested();
         self.calls.end_run(self.moment);
     }
 }

@@ -1,15 +1,139 @@
 //! What the model writes and thinks, as it arrives.
 
-use crate::app::transcript::{Answer, Cell, CellId, Progress, Transcript};
-use crate::app::{AppState, Work};
+use std::time::{Duration, Instant};
+
+use crate::app::call::{Author, CallKey, Calls, State};
+use crate::app::panel::Turn;
+use crate::app::transcript::{Answer, Cell, CellId, Changed, NoticeKind, Progress, Transcript};
+use crate::app::{Activity, AppState, Stage, Work};
+use crate::protocol::{CallRef, ToolInfo, TurnEvent};
+
+/// The person's conversation or a subagent's: the events of both are taken in by the same functions.
+pub(super) struct Answering<'a> {
+    pub transcript: &'a mut Transcript,
+    pub work: &'a mut Work,
+    pub turn: &'a mut Turn,
+    pub calls: &'a mut Calls,
+    /// When that happened which is being heard.
+    pub moment: Instant,
+    /// The clock of the screen.
+    pub now: Instant,
+}
 
 impl AppState {
-    pub(super) fn write(&mut self, text: &str) {
-        self.stop_thinking();
-        let now = self.moment;
-        if let Some(work) = self.work_mut() {
-            work.heard = Some(now);
+    /// The person's conversation, while a turn runs.
+    pub(super) fn answering(&mut self) -> Option<Answering<'_>> {
+        let Activity::Working(work) = &mut self.activity else {
+            return None;
+        };
+        Some(Answering {
+            transcript: &mut self.transcript,
+            work,
+            turn: self.panel.last_mut(),
+            calls: &mut self.calls,
+            moment: self.moment,
+            now: self.now,
+        })
+    }
+}
+
+impl Answering<'_> {
+    /// Takes in what happens in every conversation alike; the rest is for whoever hears it.
+    pub fn hear(&mut self, event: TurnEvent) {
+        match event {
+            TurnEvent::Requested { .. } => self.requested(),
+            TurnEvent::Discarded => self.work.void = true,
+            TurnEvent::Broken(text) => self.broken(text),
+            TurnEvent::Retrying {
+                problem,
+                attempt,
+                wait,
+            } => self.retrying(problem, attempt, wait),
+            TurnEvent::Text(text) => self.write(&text),
+            TurnEvent::Thinking(text) => self.think(&text),
+            TurnEvent::Answered { .. } => {
+                self.stop_writing(Progress::Whole);
+                self.turn.response_ended(self.moment);
+            }
+            TurnEvent::Streamed => self.turn.response_ended(self.moment),
+            TurnEvent::Saved(saved) => self.turn.saved += saved,
+            TurnEvent::Prompted(_)
+            | TurnEvent::Refused
+            | TurnEvent::Planned(_)
+            | TurnEvent::Paused { .. }
+            | TurnEvent::Continued
+            | TurnEvent::Spent(_)
+            | TurnEvent::Delivered(_)
+            | TurnEvent::Finished(_) => {}
         }
+    }
+
+    fn requested(&mut self) {
+        if self.work.void {
+            self.void_response();
+        }
+        self.work.response.clear();
+        self.work.heard = None;
+        self.work.void = false;
+        self.work.failed = None;
+        if matches!(self.work.stage, Stage::Retrying { .. }) {
+            self.work.stage = Stage::Running;
+        }
+        self.turn.response_started(self.moment);
+    }
+
+    /// The response broke off, and what had arrived stays.
+    fn broken(&mut self, text: String) {
+        self.stop_writing(Progress::Cut);
+        for key in self.turn.calls.clone() {
+            if matches!(self.calls.get(key).state, State::Arriving(_)) {
+                self.calls.close(key, "cut off", self.moment);
+            }
+        }
+        self.turn.response_ended(self.moment);
+        let kind = NoticeKind::Warning;
+        self.transcript.push(Cell::Notice { kind, text });
+    }
+
+    /// What a broken try had shown is void: its text goes, and its calls that never ran.
+    fn void_response(&mut self) {
+        for cell in std::mem::take(&mut self.work.response) {
+            let Some(entry) = self.transcript.get(cell) else {
+                continue;
+            };
+            match &entry.cell {
+                Cell::Call(key) if self.calls.get(*key).times.begun.is_some() => {}
+                Cell::Call(key) => {
+                    let key = *key;
+                    self.turn.calls.retain(|known| *known != key);
+                    self.transcript.remove(cell);
+                    self.calls.close(key, "cut off", self.moment);
+                }
+                Cell::Answer(_) | Cell::Thinking { .. } => self.transcript.remove(cell),
+                Cell::Welcome | Cell::User { .. } | Cell::Notice { .. } | Cell::Summary(_) => {}
+            }
+        }
+    }
+
+    fn retrying(&mut self, problem: String, attempt: u32, wait: Duration) {
+        self.stop_writing(Progress::Cut);
+        let until = self.now + wait;
+        self.turn.response_ended(self.moment);
+        // An answer that the provider has paused has not failed.
+        self.work.failed = (attempt > 0).then(|| problem.clone());
+        // One that stops already goes on stopping.
+        if matches!(self.work.stage, Stage::Running | Stage::Retrying { .. }) {
+            self.work.stage = Stage::Retrying {
+                problem,
+                attempt,
+                until,
+            };
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        self.stop_thinking();
+        self.work.heard = Some(self.moment);
         if let Some(id) = self.open_answer() {
             self.transcript.change(id, |entry| {
                 if let Cell::Answer(answer) = &mut entry.cell {
@@ -24,11 +148,8 @@ impl AppState {
         }
     }
 
-    pub(super) fn think(&mut self, text: &str) {
-        let now = self.moment;
-        if let Some(work) = self.work_mut() {
-            work.heard = Some(now);
-        }
+    fn think(&mut self, text: &str) {
+        self.work.heard = Some(self.moment);
         if let Some(id) = self.open_thought() {
             self.transcript.change(id, |entry| {
                 if let Cell::Thinking { text: whole, .. } = &mut entry.cell {
@@ -40,18 +161,24 @@ impl AppState {
         self.stop_writing(Progress::Whole);
         self.show(Cell::Thinking {
             text: text.to_owned(),
-            since: now,
+            since: self.moment,
             took: None,
         });
     }
 
+    /// A call begins: with its first letter, or whole.
+    pub fn add_call(&mut self, call: CallRef, tool: ToolInfo, by: Author) -> CallKey {
+        self.stop_writing(Progress::Whole);
+        let key = self.calls.add(call, tool, by, self.moment);
+        self.show(Cell::Call(key));
+        self.turn.calls.push(key);
+        key
+    }
+
     /// Adds a cell to the current response.
-    pub(super) fn show(&mut self, cell: Cell) -> CellId {
+    fn show(&mut self, cell: Cell) {
         let id = self.transcript.push(cell);
-        if let Some(work) = self.work_mut() {
-            work.response.push(id);
-        }
-        id
+        self.work.response.push(id);
     }
 
     fn open_answer(&self) -> Option<CellId> {
@@ -72,17 +199,14 @@ impl AppState {
 
     /// The response's last cell, if it is of this kind. Other cells, such as a notice, may have come below it.
     fn open_cell(&self, is_it: impl Fn(&Cell) -> bool) -> Option<CellId> {
-        let id = *self.work()?.response.last()?;
+        let id = *self.work.response.last()?;
         let entry = self.transcript.get(id)?;
         is_it(&entry.cell).then_some(id)
     }
 
-    pub(super) fn stop_writing(&mut self, how: Progress) {
+    pub fn stop_writing(&mut self, how: Progress) {
         self.stop_thinking();
-        let writing = self
-            .work()
-            .and_then(|work| last_answer(work, &self.transcript));
-        if let Some(id) = writing {
+        if let Some(id) = self.last_answer() {
             self.transcript.change(id, |entry| {
                 if let Cell::Answer(answer) = &mut entry.cell
                     && answer.progress == Progress::Writing
@@ -93,7 +217,7 @@ impl AppState {
         }
     }
 
-    pub(super) fn stop_thinking(&mut self) {
+    fn stop_thinking(&mut self) {
         let now = self.moment;
         if let Some(id) = self.open_thought() {
             self.transcript.change(id, |entry| {
@@ -103,14 +227,39 @@ impl AppState {
             });
         }
     }
-}
 
-/// The answer that the current response is writing.
-fn last_answer(work: &Work, transcript: &Transcript) -> Option<CellId> {
-    let is_answer = |id: &&CellId| {
-        transcript
-            .get(**id)
-            .is_some_and(|entry| matches!(entry.cell, Cell::Answer(_)))
-    };
-    work.response.iter().rev().find(is_answer).copied()
+    /// The answer that the response under way writes at.
+    fn last_answer(&self) -> Option<CellId> {
+        let is_answer = |id: &&CellId| {
+            let entry = self.transcript.get(**id);
+            entry.is_some_and(|entry| matches!(entry.cell, Cell::Answer(_)))
+        };
+        self.work.response.iter().rev().find(is_answer).copied()
+    }
+
+    /// The turn has ended: calls without a result, for example because the model never finished writing them, get none.
+    pub fn end(&mut self, how: Progress) {
+        self.stop_writing(how);
+        self.turn.response_ended(self.moment);
+        for key in self.turn.calls.clone() {
+            if self.calls.get(key).by != Author::Person {
+                self.calls.close(key, "the turn ended", self.moment);
+            }
+        }
+    }
+
+    /// How many calls the turn made, and what they changed.
+    pub fn sum_up(&self) -> (usize, Changed) {
+        let calls = self.turn.calls.iter().map(|key| self.calls.get(*key));
+        let mut count = 0;
+        let mut changed = Changed::default();
+        for call in calls.filter(|call| call.by != Author::Person) {
+            count += 1;
+            let sizes = call.completed().map_or(&[][..], |it| &it.changed);
+            for change in sizes {
+                changed.add(change);
+            }
+        }
+        (count, changed)
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::app::call::{Author, Call};
 use crate::app::dialogs::Dialog;
+use crate::app::dialogs::help::HelpDialog;
 use crate::app::dialogs::question::{DENIED, Questions, Verdict};
 use crate::app::dialogs::trust::TrustDialog;
 use crate::app::job::Job;
@@ -37,7 +38,7 @@ impl AppState {
                 match action {
                     Action::Choose | Action::AllowOnce => {
                         self.dialogs.pop();
-                        vec![Effect::Send(Command::Turn(TurnCommand::GoOn))]
+                        vec![Effect::Send(Command::Turn(TurnCommand::Continue))]
                     }
                     Action::Deny | Action::Back => self.close_dialog(),
                     _ => Vec::new(),
@@ -101,8 +102,9 @@ impl AppState {
             )
             | None => true,
         };
-        if counts {
-            self.open_help();
+        if let Some(dialog) = self.dialogs.last().filter(|_| counts) {
+            let help = HelpDialog::of_question(dialog.context());
+            self.dialogs.push(Dialog::Help(Box::new(help)));
         }
     }
 
@@ -129,6 +131,13 @@ impl AppState {
             return self.perform(Action::Choose);
         }
         Vec::new()
+    }
+
+    pub(in crate::app) fn press_tab(&mut self, tab: usize) {
+        let now = self.now;
+        if let Some(Dialog::Question(questions)) = self.dialogs.last_mut() {
+            questions.press_tab(tab, now);
+        }
     }
 
     fn is_asked(&self) -> bool {
@@ -187,18 +196,27 @@ impl AppState {
 
     /// The turn is over: only the person's own calls still wait for an answer.
     pub(in crate::app) fn close_turn_dialogs(&mut self) {
-        let (calls, now) = (&self.calls, self.now);
-        let is_aside = |id: CallRef| {
+        self.keep_questions_beside_the_turn();
+        self.dialogs
+            .retain(|dialog| !matches!(dialog, Dialog::Pause(_)));
+    }
+
+    fn keep_questions_beside_the_turn(&mut self) {
+        let (calls, subagents, now) = (&self.calls, &self.subagents, self.now);
+        let is_beside = |id: CallRef| {
+            let nested = subagents.get(id.agent);
+            let starter = nested.map(|nested| calls.get(nested.call));
             let key = calls.find(id);
             key.is_some_and(|key| calls.get(key).by == Author::Person)
+                || starter.is_some_and(Call::is_in_background)
         };
         self.dialogs.retain_mut(|dialog| match dialog {
             Dialog::Question(questions) => {
-                questions.keep_only(is_aside, now);
+                questions.keep_only(is_beside, now);
                 !questions.is_empty()
             }
-            Dialog::Pause(_) => false,
             Dialog::Trust(_)
+            | Dialog::Pause(_)
             | Dialog::ByHand(_)
             | Dialog::Picker(_)
             | Dialog::Pager(_)
@@ -221,9 +239,9 @@ impl AppState {
                 (vec![Effect::Send(deny)], true)
             }
         };
-        self.scroll.follow_from_end(&self.transcript);
+        self.follow_from_end();
         self.dialogs.retain(|dialog| match dialog {
-            Dialog::Question(questions) => !over && !questions.is_empty(),
+            Dialog::Question(questions) => !questions.is_empty(),
             Dialog::Trust(_)
             | Dialog::Pause(_)
             | Dialog::ByHand(_)
@@ -234,6 +252,7 @@ impl AppState {
         if !over {
             return effects;
         }
+        self.keep_questions_beside_the_turn();
         // Stop the turn before denying the call: in the other order the model could continue in between.
         let mut stop = self.climb(Rung::Interrupt);
         stop.extend(effects);

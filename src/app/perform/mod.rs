@@ -50,21 +50,19 @@ impl AppState {
             Action::Suspend => return vec![Effect::Suspend],
             Action::Redraw => return vec![Effect::Redraw],
             Action::PrintConversation => return vec![Effect::PrintConversation],
-            Action::TogglePanel => return self.toggle_panel(),
-            Action::NextTurn => self.go_to_turn(1),
-            Action::PreviousTurn => self.go_to_turn(-1),
             Action::Palette | Action::EditQueue | Action::Help => self.open_list(action),
             Action::ToggleDetails => self.toggle_details(),
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
-            Action::Scroll if self.looks_back => self.focus_on(Focus::Composer),
-            Action::Scroll => self.focus_on(Focus::Conversation),
+            Action::Scroll => self.switch_to_conversation_or_back(),
             Action::Search | Action::Accept | Action::NextMatch | Action::PreviousMatch => {
                 self.search(action);
             }
             Action::Select => self.select(),
             Action::Copy => return self.copy(),
             Action::Open | Action::Choose => self.open(),
+            Action::NextTurn | Action::PreviousTurn => self.change_turn(action),
+            Action::TogglePanel | Action::Fold => return self.change_panel(action),
             Action::CancelCall | Action::RunAgain | Action::Background | Action::AnswerByHand => {
                 return self.do_to_call(action);
             }
@@ -104,6 +102,8 @@ impl AppState {
             | Action::SendReason
             | Action::Mark
             | Action::Dismiss
+            | Action::NextQuestion
+            | Action::PreviousQuestion
             | Action::Trust
             | Action::DoNotTrust
             | Action::AcceptHunk
@@ -126,6 +126,18 @@ impl AppState {
             Action::Help => self.open_help(),
             _ => self.open_palette(),
         }
+    }
+
+    fn switch_to_conversation_or_back(&mut self) {
+        self.focus_on(if self.looks_back {
+            Focus::Composer
+        } else {
+            Focus::Conversation
+        });
+    }
+
+    fn change_turn(&mut self, action: Action) {
+        self.go_to_turn(if action == Action::NextTurn { 1 } else { -1 });
     }
 
     /// Enter: the kind of draft decides what happens.
@@ -193,6 +205,7 @@ impl AppState {
         blocks: Vec<crate::protocol::Block>,
         shown: String,
     ) -> Vec<Effect> {
+        self.show_main();
         self.scroll.follow();
         // Messages queued during a turn that has just ended go first.
         if self.is_working() || !self.queue.is_empty() {
@@ -250,6 +263,8 @@ impl AppState {
     fn leave_focus(&mut self) {
         match self.focus {
             Focus::Panel if self.panel.detail.is_some() => self.panel.detail = None,
+            Focus::Panel if self.view.is_some() => self.focus_on(Focus::Conversation),
+            Focus::Conversation if self.view.is_some() => self.leave_view(),
             Focus::Conversation if self.looks_back => self.focus_on(Focus::Composer),
             Focus::Conversation => {
                 self.focus_on(Focus::Composer);
@@ -311,20 +326,21 @@ impl AppState {
     }
 
     fn toggle_thinking(&mut self) {
-        let cells = self.transcript.entries().iter();
+        let cells = self.conversation().entries().iter();
         let thoughts: Vec<(CellId, bool)> = cells
             .filter(|entry| matches!(entry.cell, Cell::Thinking { .. }))
             .map(|entry| (entry.id, entry.open))
             .collect();
         let open = !thoughts.last().is_some_and(|(_, open)| *open);
         for (id, _) in thoughts {
-            self.transcript.change(id, |entry| entry.open = open);
+            self.conversation_mut()
+                .change(id, |entry| entry.open = open);
         }
     }
 
     /// Opens the last visible calls and all others of their turn, or folds them again.
     fn toggle_details(&mut self) {
-        let entries = self.transcript.entries();
+        let entries = self.conversation().entries();
         let (first, last) = match self.scroll.rest {
             Some(rest) => (rest.top.cell, rest.bottom.cell),
             None => (CellId(0), CellId(u64::MAX)),
@@ -348,7 +364,7 @@ impl AppState {
             .collect();
         let open = foldable.iter().any(|(_, open)| !open);
         for (id, _) in foldable {
-            self.transcript.change(id, |entry| {
+            self.conversation_mut().change(id, |entry| {
                 entry.open = open;
                 entry.unfolded = false;
             });
@@ -357,10 +373,10 @@ impl AppState {
 
     /// Opens or folds a cell. A cell that represents several shows each of them first.
     pub(in crate::app) fn toggle(&mut self, cell: CellId) {
-        if self.transcript.get(cell).is_some_and(is_foldable) {
+        if self.conversation().get(cell).is_some_and(is_foldable) {
             self.scroll.hold();
             if !self.unfold(cell) {
-                self.transcript
+                self.conversation_mut()
                     .change(cell, |entry| entry.open = !entry.open);
             }
         }
@@ -382,7 +398,7 @@ impl AppState {
     /// Opens or folds the first visible cell from this one on that can be folded.
     fn toggle_first_from(&mut self, cell: CellId) {
         let last = self.scroll.rest.map_or(cell, |rest| rest.bottom.cell);
-        let entries = self.transcript.entries().iter();
+        let entries = self.conversation().entries().iter();
         let found = entries
             .skip_while(|entry| entry.id < cell)
             .take_while(|entry| entry.id <= last)
@@ -395,7 +411,7 @@ impl AppState {
 
     fn copy(&mut self) -> Vec<Effect> {
         if self.focus == Focus::Panel {
-            let Some(key) = self.panel.target(&self.calls) else {
+            let Some(key) = self.target_call() else {
                 return Vec::new();
             };
             let text = as_text(self.calls.get(key));
@@ -420,7 +436,7 @@ impl AppState {
     }
 
     fn last_answer(&self) -> Option<String> {
-        let mut entries = self.transcript.entries().iter().rev();
+        let mut entries = self.conversation().entries().iter().rev();
         entries.find_map(|entry| match &entry.cell {
             Cell::Answer(answer) => Some(answer.text.clone()),
             _ => None,

@@ -10,8 +10,17 @@ use crate::keymap::Action;
 use crate::protocol::{CallCommand, Command, Phase};
 
 impl AppState {
+    /// Shows, hides or folds the list of calls.
+    pub(super) fn change_panel(&mut self, action: Action) -> Vec<Effect> {
+        if action == Action::TogglePanel {
+            return self.toggle_panel();
+        }
+        self.fold_chosen();
+        Vec::new()
+    }
+
     /// Focuses the list of calls and keeps it open where it has a place of its own; or leaves and closes it.
-    pub(super) fn toggle_panel(&mut self) -> Vec<Effect> {
+    fn toggle_panel(&mut self) -> Vec<Effect> {
         if self.focus == Focus::Panel {
             self.focus_on(Focus::Composer);
             return self.pin_panel(false);
@@ -36,32 +45,55 @@ impl AppState {
 
     /// Returns whether there is anything to show.
     pub(in crate::app) fn focus_panel(&mut self) -> bool {
-        if self.panel.rows(&self.calls).is_empty() {
+        if self.rows().is_empty() {
             // No calls in this turn yet: show the previous ones.
             self.panel.look_at_calls();
         }
-        if self.panel.rows(&self.calls).is_empty() {
+        if self.rows().is_empty() {
             self.flash("no tool has been called yet");
             return false;
         }
-        self.panel.choose_running(&self.calls);
+        self.choose_running();
         self.focus_on(Focus::Panel);
         true
     }
 
     pub(in crate::app) fn open_detail(&mut self) {
-        match self.panel.detail.take() {
-            Some(_) => {}
-            None => self.open_chosen(),
+        if self.panel.detail.take().is_some() {
+            return;
+        }
+        let chosen = self.chosen_call();
+        if !chosen.is_some_and(|call| self.view_subagent(call)) {
+            self.open_chosen();
         }
     }
 
+    /// Shows all calls of the chosen subagent, or none of them.
+    fn fold_chosen(&mut self) {
+        match self.fold_target() {
+            Some(call) => self.fold_subagent(call),
+            None => self.flash("only a subagent has calls to fold"),
+        }
+    }
+
+    /// The call of the subagent that is chosen, or that the chosen call belongs to. In its own view there is nothing to fold.
+    fn fold_target(&self) -> Option<CallKey> {
+        let chosen = self.target_call()?;
+        let viewed = self.viewed().map(|nested| nested.call);
+        let starter = self.starter_of(self.calls.get(chosen)).unwrap_or(chosen);
+        let has_calls = |call: &CallKey| {
+            let nested = self.subagents.of_call(*call);
+            nested.is_some_and(|nested| !nested.turn.calls.is_empty())
+        };
+        Some(starter).filter(|call| viewed != Some(*call) && has_calls(call))
+    }
+
     pub(super) fn open_chosen(&mut self) {
-        let chosen = self.panel.chosen(&self.calls);
+        let chosen = self.chosen_call();
         self.panel.detail = chosen.map(|call| Detail { call, scroll: 0 });
     }
 
-    /// Shows the next turn, or the previous one.
+    /// To the turn after the one that is looked at, or before it.
     pub(super) fn go_to_turn(&mut self, by: isize) {
         self.panel.detail = None;
         if !self.panel.go_to_turn(by) {
@@ -86,13 +118,13 @@ impl AppState {
             _ => return,
         };
         if matches!(action, Action::Next | Action::Previous) && self.panel.detail.is_some() {
-            self.panel.choose_next(by, &self.calls);
+            self.choose_next(by);
             self.open_chosen();
             return;
         }
         match &mut self.panel.detail {
             Some(detail) => detail.scroll = detail.scroll.saturating_add_signed(by),
-            None => self.panel.choose_next(by, &self.calls),
+            None => self.choose_next(by),
         }
     }
 
@@ -101,19 +133,16 @@ impl AppState {
         if self.focus != Focus::Panel {
             return action != Action::Background || self.background_target().is_some();
         }
-        let Some(call) = self
-            .panel
-            .target(&self.calls)
-            .map(|key| self.calls.get(key))
-        else {
+        let Some(call) = self.target_call().map(|key| self.calls.get(key)) else {
             return true;
         };
         match action {
             Action::CancelCall => call.is_in_background() || !(call.is_over() || is_arriving(call)),
-            Action::RunAgain => call.is_over() || runs(call),
+            Action::RunAgain => runs(call) || call.is_over() && call.by != Author::Subagent,
+            Action::Fold => self.fold_target().is_some(),
             Action::Background => call.tool.can_background && runs(call),
             Action::AnswerByHand => {
-                !(call.is_over() || is_arriving(call)) && call.by == Author::Model
+                !(call.is_over() || is_arriving(call)) && call.by != Author::Person
             }
             _ => true,
         }
@@ -133,11 +162,11 @@ impl AppState {
 
     /// Only a call that has started can run again.
     fn run_again(&mut self) -> Vec<Effect> {
-        match self
-            .panel
-            .target(&self.calls)
-            .map(|key| self.calls.get(key))
-        {
+        match self.target_call().map(|key| self.calls.get(key)) {
+            Some(call) if call.is_over() && call.by == Author::Subagent => {
+                self.flash("a subagent's finished call can't be run again");
+                Vec::new()
+            }
             Some(call) if call.is_over() || runs(call) => {
                 vec![Effect::Send(Command::Call(call.id, CallCommand::RunAgain))]
             }
@@ -150,11 +179,7 @@ impl AppState {
     }
 
     fn cancel_call(&mut self) -> Vec<Effect> {
-        match self
-            .panel
-            .target(&self.calls)
-            .map(|key| self.calls.get(key))
-        {
+        match self.target_call().map(|key| self.calls.get(key)) {
             Some(call) if call.is_over() && !call.is_in_background() => {
                 self.flash("already finished");
                 Vec::new()
@@ -189,7 +214,7 @@ impl AppState {
             call.tool.can_background && runs(call)
         };
         match self.focus {
-            Focus::Panel => self.panel.target(&self.calls),
+            Focus::Panel => self.target_call(),
             Focus::Composer | Focus::Conversation => {
                 self.panel.calls().iter().rev().copied().find(runs)
             }
@@ -197,11 +222,7 @@ impl AppState {
     }
 
     fn answer_by_hand(&mut self) {
-        let Some(call) = self
-            .panel
-            .target(&self.calls)
-            .map(|key| self.calls.get(key))
-        else {
+        let Some(call) = self.target_call().map(|key| self.calls.get(key)) else {
             return;
         };
         if call.is_over() {

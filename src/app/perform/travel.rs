@@ -43,7 +43,7 @@ impl AppState {
     fn message_from_top(&self, direction: isize) -> Option<CellId> {
         let top = self.scroll.rest?.top;
         if direction > 0 {
-            return self.transcript.message_after(top.cell);
+            return self.conversation().message_after(top.cell);
         }
         let is_message = self
             .transcript
@@ -52,7 +52,7 @@ impl AppState {
         if is_message && top.row > 0 {
             return Some(top.cell);
         }
-        self.transcript.message_before(top.cell)
+        self.conversation().message_before(top.cell)
     }
 
     fn stretch(&mut self, action: Action) {

@@ -199,7 +199,7 @@ fn a_pause_of_the_loop_goes_on_or_stops() {
     app.after(millis(1));
     assert_eq!(
         app.press("enter"),
-        [Effect::Send(Command::Turn(TurnCommand::GoOn))]
+        [Effect::Send(Command::Turn(TurnCommand::Continue))]
     );
     assert!(app.state.dialogs.is_empty());
 

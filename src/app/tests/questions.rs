@@ -20,11 +20,11 @@ fn read(app: &mut App) {
 }
 
 fn second() -> Reply {
-    Reply::Chosen(Chosen {
+    Reply::Chosen(vec![Chosen {
         options: vec![1],
         text: None,
         ..Chosen::default()
-    })
+    }])
 }
 
 #[test]

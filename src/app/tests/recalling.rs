@@ -147,7 +147,7 @@ fn of_turns() -> impl Strategy<Value = Record> {
         1 => texts().prop_map(|text| Record::Broken { text }),
         1 => (0..500_u64).prop_map(|saved_ms| Record::Saved { saved_ms }),
         1 => texts().prop_map(|why| Record::Paused { why }),
-        1 => Just(Record::GoneOn),
+        1 => Just(Record::Continued),
         2 => (prop::sample::select(endings.to_vec()), 0..5_000_u64).prop_map(|(ending, took_ms)| {
             Record::End {
                 ending: ending.to_owned(),

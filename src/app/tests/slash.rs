@@ -3,15 +3,15 @@ use std::sync::Arc;
 use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pager::{Content, Pager};
-use crate::app::dialogs::picker::{Mark, Picker};
+use crate::app::dialogs::picker::{Item, Mark, Picker};
 use crate::app::job::{Job, JobResult, ModelRow, SessionRow};
 use crate::app::page::Line;
 use crate::app::rig::{App, change, opened, past};
 use crate::app::transcript::{Cell, Entry};
 use crate::app::{Effect, ExitReason, Msg, Opening, OpeningSession};
 use crate::protocol::{
-    AgentEvent, AgentKind, Block, Command, CustomCommand, Ending, HookInfo, Message, Mode, Price,
-    SessionCommand, SessionEvent, Spending, TurnEvent, Usage,
+    AgentEvent, AgentKind, Allows, Block, Command, CustomCommand, Ending, HookInfo, Message, Mode,
+    NamedFile, Price, SessionCommand, SessionEvent, Spending, TurnEvent, Usage,
 };
 use crate::session::Record;
 use crate::theme::Theme;
@@ -192,8 +192,16 @@ fn tools_lists_what_the_model_can_use() {
     let mut app = App::new();
     run(&mut app, "/tools");
     let tools = picker(&app);
-    let names: Vec<&str> = tools.shown().map(|item| item.label.as_str()).collect();
+    let is_off = |item: &&Item| item.about.ends_with("· off");
+    let (off, offered): (Vec<&Item>, Vec<&Item>) = tools.shown().partition(is_off);
+    let names: Vec<&str> = offered.iter().map(|item| item.label.as_str()).collect();
     assert!(names.is_sorted(), "{names:?}");
+    let off: Vec<&str> = off.iter().map(|item| item.label.as_str()).collect();
+    assert_eq!(
+        off,
+        ["Skill", "SlashCommand", "Task", "TaskOutput"],
+        "there are no subagents here"
+    );
     assert!(
         ["Bash", "Edit", "Read"]
             .iter()
@@ -413,22 +421,31 @@ fn models_are_chosen_from_a_list_and_others_by_typing_their_names() {
     assert_eq!(opening.model.as_deref(), Some("larger"));
 }
 
+fn custom(name: &str, arguments: &str, about: &str) -> CustomCommand {
+    CustomCommand {
+        name: name.into(),
+        arguments: arguments.into(),
+        about: about.into(),
+        prompt: "Review $ARGUMENTS with care.".into(),
+        allows: Allows {
+            rules: Vec::new(),
+            file: NamedFile {
+                path: "/config/commands/c.md".into(),
+                name: "c.md".into(),
+            },
+        },
+        model: None,
+        for_model: true,
+        skill: None,
+    }
+}
+
 #[test]
 fn a_command_of_the_persons_own_is_completed_and_sent_with_its_arguments() {
     let mut app = App::new();
     app.told(AgentEvent::Session(SessionEvent::Commands(vec![
-        CustomCommand {
-            name: "review".into(),
-            arguments: "[FILE]".into(),
-            about: "review a file".into(),
-            prompt: "Review $ARGUMENTS with care.".into(),
-        },
-        CustomCommand {
-            name: "quit".into(),
-            arguments: "".into(),
-            about: "a name that is taken".into(),
-            prompt: "Stay.".into(),
-        },
+        custom("review", "[FILE]", "review a file"),
+        custom("quit", "", "a name that is taken"),
     ])));
     app.types("/revi");
     let completion = app.state.composer.completion().expect("it is completed");
@@ -445,8 +462,11 @@ fn a_command_of_the_persons_own_is_completed_and_sent_with_its_arguments() {
         Effect::Send(Command::Session(SessionCommand::Submit(blocks))) => Some(blocks.clone()),
         _ => None,
     });
-    let message = Block::text("Review a.rs with care.").shown_as("/review a.rs");
-    assert_eq!(sent, Some(vec![message]));
+    assert_eq!(
+        sent,
+        Some(vec![Block::text("/review a.rs")]),
+        "the agent fills it in"
+    );
     app.ends(Ending::Done);
     assert_eq!(run(&mut app, "/quit"), [Effect::Quit(ExitReason::Asked)]);
 }

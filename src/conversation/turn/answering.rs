@@ -1,11 +1,11 @@
-//! What an answer of the model leads to, as it streams in and once it is whole.
+//! What follows from an answer of the model, while it streams and once it is complete.
 
 use super::super::words::{
     NOTHING_SAID, STREAM_HINT, cut_short, kept_of, not_run, refusal, silent, stream_problem,
 };
 use super::names::{Names, admitted, with_all_calls};
 use super::{After, Next, Partial, Stage, Turn, Whole};
-use crate::protocol::{Block, Ending, Message, StopReason, Usage};
+use crate::protocol::{Block, Ending, Message, ServerCall, StopReason, Usage};
 use crate::provider::{ProviderError, ProviderErrorKind, Response, StreamEvent};
 
 impl Turn {
@@ -36,12 +36,19 @@ impl Turn {
                 self.answer.called |= runs;
                 runs.then(|| Next::Execute(admitted(name, call)))
             }
-            // Both were streamed as text, so the log has them.
+            // Both were streamed as text, so they are in the log.
             Block::Text { .. } | Block::Refusal { .. } => {
                 self.answer.open_text.clear();
                 None
             }
-            other => Some(Next::Keep(other.clone())),
+            other => {
+                let told = ServerCall::of(other);
+                let call = told.map(|it| self.served.name(&it, &mut self.numbers));
+                Some(Next::Keep {
+                    block: other.clone(),
+                    call,
+                })
+            }
         };
         self.answer.ended.push(block);
         next.into_iter().collect()
@@ -92,7 +99,7 @@ impl Turn {
                 } else {
                     After::Loop
                 };
-                // What a refusal leaves half said is to be thrown away, but calls that ran stay.
+                // The incomplete text of a refusal is discarded, but calls that ran stay.
                 let void = refused && !answer.called && after != After::Loop;
                 let blocks = if void {
                     Vec::new()
@@ -187,7 +194,7 @@ impl Turn {
             self.last_text = text;
         }
         let said = !message.is_blank();
-        // A pause in which nothing was said would only be asked for again, word by word.
+        // A pause without any content would be requested again with the same history, without end.
         let paused = said && whole.stop_reason == Some(StopReason::PauseTurn);
         self.pauses.count(paused && calls.is_empty());
         let goes_on = !calls.is_empty() || paused;

@@ -1,27 +1,27 @@
-//! The calls of an answer: what they are called on the wire, and what we call them.
+//! The calls of an answer: their ids on the wire, and their `CallRef`s.
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::protocol::{Block, CallNumbers, CallRef, ToolCall, ToolUse, WireId};
+use crate::protocol::{Block, CallNumbers, CallRef, ServerCall, ToolCall, ToolUse, WireId};
 
-/// The calls of one answer. An id may come twice in it: once the block of a call has ended, its id names another one.
+/// The calls of one answer. An id may occur twice: after the block of a call has ended, its id names another call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Names {
-    /// Those that are being written.
+    /// The calls that are being written.
     open: HashMap<WireId, CallRef>,
-    /// Those whose blocks have ended, in the order of their blocks.
+    /// The calls whose blocks have ended, in the order of their blocks.
     ended: HashMap<WireId, VecDeque<Named>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Named {
     pub call: CallRef,
-    /// It was handed over to be run.
+    /// It was handed to the executor.
     pub runs: bool,
 }
 
 impl Names {
-    /// The call that is being written under this id.
+    /// The call that is being written with this id.
     pub fn open(&mut self, id: &WireId, numbers: &mut CallNumbers) -> CallRef {
         if let Some(call) = self.open.get(id) {
             return *call;
@@ -31,7 +31,7 @@ impl Names {
         call
     }
 
-    /// The block of a call has ended; whether it runs.
+    /// The block of a call has ended; `runs` says whether it is executed.
     pub fn end(&mut self, id: &WireId, runs: bool, numbers: &mut CallNumbers) -> CallRef {
         let call = self.open(id, numbers);
         self.open.remove(id);
@@ -40,8 +40,8 @@ impl Names {
         call
     }
 
-    /// The next call with this id, in the order of the blocks. One of which nothing was seen before its answer was whole gets its
-    /// name now.
+    /// The next call with this id, in the order of the blocks. A call that was not seen while the answer streamed
+    /// gets its number now.
     pub fn take(&mut self, id: &WireId, numbers: &mut CallNumbers) -> Named {
         let ended = self.ended.get_mut(id).and_then(VecDeque::pop_front);
         ended.unwrap_or_else(|| {
@@ -52,7 +52,23 @@ impl Names {
     }
 }
 
-/// A call by the name that it has got.
+/// The calls of one answer that the provider runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Served(HashMap<WireId, CallRef>);
+
+impl Served {
+    /// The call that a block tells of: one that is made has a new name, a result the name of its call.
+    pub fn name(&mut self, told: &ServerCall, numbers: &mut CallNumbers) -> CallRef {
+        let known = self.0.get(&told.id).copied();
+        known.filter(|_| told.made.is_none()).unwrap_or_else(|| {
+            let call = numbers.next();
+            self.0.insert(told.id.clone(), call);
+            call
+        })
+    }
+}
+
+/// The call with its reference.
 pub fn admitted(call: CallRef, block: &ToolUse) -> ToolCall {
     ToolCall {
         call,
@@ -62,7 +78,7 @@ pub fn admitted(call: CallRef, block: &ToolUse) -> ToolCall {
     }
 }
 
-/// The blocks of an answer; a call that was run and is, against all rules, not among them, is added.
+/// The blocks of an answer. If a call ran but is missing from them, which should not happen, it is added.
 pub fn with_all_calls(mut blocks: Vec<Block>, ended: Vec<Block>) -> Vec<Block> {
     for block in ended {
         let Block::ToolUse(call) = &block else {
@@ -80,11 +96,13 @@ pub fn with_all_calls(mut blocks: Vec<Block>, ended: Vec<Block>) -> Vec<Block> {
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
-    use crate::protocol::{AgentId, CallNumbers, CallRef, WireId};
+    use serde_json::json;
+
+    use super::{Names, Served};
+    use crate::protocol::{AgentId, CallNumbers, CallRef, ServerCall, WireId};
 
     #[test]
-    fn an_id_that_comes_twice_names_two_calls_in_the_order_of_their_blocks() {
+    fn an_id_that_occurs_twice_names_two_calls_in_the_order_of_their_blocks() {
         let mut numbers = CallNumbers::after(AgentId::MAIN, 0);
         let (mut names, id) = (Names::default(), WireId::from("call_1"));
         assert_eq!(names.open(&id, &mut numbers), CallRef::main(1));
@@ -98,5 +116,24 @@ mod tests {
             taken.map(|named| (named.call, named.runs)),
             expected.map(|(number, runs)| (CallRef::main(number), runs))
         );
+    }
+
+    #[test]
+    fn a_result_of_the_provider_has_the_name_of_its_call() {
+        let mut numbers = CallNumbers::after(AgentId::MAIN, 0);
+        let mut served = Served::default();
+        let mut name = |id: &str, made: bool| {
+            let made = made.then(|| ("web_search".to_owned(), json!({}).into()));
+            let told = ServerCall {
+                id: id.into(),
+                made,
+                result: None,
+            };
+            served.name(&told, &mut numbers).number
+        };
+        let names = [("a", true), ("b", true), ("a", false), ("b", false)];
+        assert_eq!(names.map(|(id, made)| name(id, made)), [1, 2, 1, 2]);
+        assert_eq!(name("a", true), 3, "asked for again after a break");
+        assert_eq!(name("a", false), 3);
     }
 }

@@ -15,7 +15,7 @@ use crate::protocol::{
     Reply, Touches,
 };
 use crate::tools::files::part::left_out;
-use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec};
+use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 
 /// Asks these questions, all at once, and says what the replies were.
 pub struct Asks<const BLOCKS: bool>;
@@ -80,10 +80,43 @@ impl<const BLOCKS: bool> Tool for Asks<BLOCKS> {
             }
         };
         let words = replies.iter().map(|reply| match reply {
-            Reply::Chosen(chosen) => format!("{:?} {:?}", chosen.options, chosen.text),
+            Reply::Chosen(_) => {
+                let chosen = reply.only().cloned().unwrap_or_default();
+                format!("{:?} {:?}", chosen.options, chosen.text)
+            }
             other => format!("{other:?}"),
         });
         Ok(ToolOutput::text(words.collect::<Vec<_>>().join(", ")))
+    }
+}
+
+/// Changes nothing, and still wants to be confirmed.
+pub struct Insists;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct Nothing {}
+
+impl Tool for Insists {
+    type Input = Nothing;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("Insists", "", Level::Safe, "")
+    }
+
+    fn is_read_only(&self, _: &Nothing) -> bool {
+        true
+    }
+
+    fn touches(&self, _: &Value) -> Touches {
+        Touches::Nothing
+    }
+
+    async fn validate(&self, _: &Nothing, _: &ToolCx) -> Result<Validated, ToolError> {
+        Ok(Validated::Ask("it wants to be confirmed".to_owned()))
+    }
+
+    async fn call(&self, _: Nothing, _: Grant, _: ToolCx) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("it ran"))
     }
 }
 

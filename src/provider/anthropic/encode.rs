@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::PROVIDER;
 use crate::protocol::message::ImageSource;
-use crate::protocol::{Block, Image, ResultBlock, Role, ToolDefinition, ToolResult};
+use crate::protocol::{Block, Image, ResultBlock, Role, ServerTool, ToolDefinition, ToolResult};
 use crate::provider::Request;
 use crate::provider::turns::{self, Turn};
 
@@ -50,14 +50,24 @@ pub fn body(request: &Request, options: &Options) -> Value {
     });
     let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
     let mut system: Vec<Value> = turns::system_parts(request).map(text).collect();
-    let mut messages: Vec<Value> = turns::turns(request, PROVIDER)
+    let mut turns = turns::turns(request, PROVIDER);
+    // An answer at the end has paused: the server goes on with its call.
+    if let Some((_, before)) = turns.split_last_mut() {
+        before.iter_mut().for_each(drop_unanswered);
+    }
+    let mut messages: Vec<Value> = turns
         .into_iter()
         .filter_map(|turn| message(turn, &request.model))
         .collect();
     match options.cache {
         // Four marks at most, in the order in which the prefix is hashed.
         Cache::Marked => {
-            mark(tools.last_mut());
+            // The tools that were appended come behind the first mark, so what was cached without them is found again.
+            let lasting = match request.lasting_tools {
+                0 => tools.len(),
+                lasting => lasting.min(tools.len()),
+            };
+            mark(tools[..lasting].last_mut());
             mark(system.last_mut());
             let users = messages.iter_mut().rev().filter(|m| m["role"] == "user");
             for message in users.take(CACHED_TURNS) {
@@ -92,6 +102,13 @@ fn mark(block: Option<&mut Value>) {
 }
 
 fn tool(tool: &ToolDefinition) -> Value {
+    match tool.server {
+        // The version that every model with web search has, and that needs no other tool of the server.
+        Some(ServerTool::WebSearch) => {
+            return json!({"type": "web_search_20250305", "name": ServerTool::WebSearch.name()});
+        }
+        None => {}
+    }
     let mut value = json!({
         "name": tool.name,
         "description": tool.description,
@@ -104,6 +121,26 @@ fn tool(tool: &ToolDefinition) -> Value {
         value["input_examples"] = tool.input_examples.clone().into();
     }
     value
+}
+
+/// Removes calls of the server that were interrupted before their results came: the API refuses them.
+fn drop_unanswered(turn: &mut Turn<'_>) {
+    let answered = |id: &str| {
+        turn.blocks.iter().any(|block| match &**block {
+            Block::Other { start, .. } => start["tool_use_id"] == id,
+            _ => false,
+        })
+    };
+    let kept: Vec<bool> = turn
+        .blocks
+        .iter()
+        .map(|block| match &**block {
+            Block::ServerToolUse { id, .. } => answered(id),
+            _ => true,
+        })
+        .collect();
+    let mut kept = kept.into_iter();
+    turn.blocks.retain(|_| kept.next().unwrap_or(true));
 }
 
 fn message(mut turn: Turn<'_>, model: &str) -> Option<Value> {

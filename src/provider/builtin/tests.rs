@@ -15,12 +15,14 @@ fn request(prompt: &str) -> Request {
         input_schema: json!({}),
         strict: false,
         input_examples: Vec::new(),
+        server: None,
     };
     Request {
         model: "builtin".into(),
         system: Vec::new(),
         messages: Arc::new(vec![Message::user(prompt)]),
         tools: Arc::new(vec![bash]),
+        lasting_tools: 0,
         max_tokens: 1000,
         session: "s".into(),
     }

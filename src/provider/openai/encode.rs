@@ -87,8 +87,11 @@ pub fn body(request: &Request, options: &Options) -> Value {
         Server::Compatible => body["max_tokens"] = request.max_tokens.into(),
     }
     // An empty list is refused.
-    if !request.tools.is_empty() {
-        body["tools"] = request.tools.iter().map(tool).collect();
+    // This API has no tools of its own.
+    let tools = request.tools.iter().filter(|tool| tool.server.is_none());
+    let tools: Vec<Value> = tools.map(tool).collect();
+    if !tools.is_empty() {
+        body["tools"] = tools.into();
     }
     if let Some(effort) = &options.effort {
         body["reasoning_effort"] = effort.as_str().into();

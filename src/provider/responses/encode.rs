@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::PROVIDER;
-use crate::protocol::{Block, Image, Role, ToolDefinition, ToolResult};
+use crate::protocol::{Block, Image, Role, ServerTool, ToolDefinition, ToolResult};
 use crate::provider::Request;
 use crate::provider::turns::{self, Turn};
 
@@ -38,8 +38,19 @@ pub fn body(request: &Request, options: &Options) -> Value {
     if !request.tools.is_empty() {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
+    let mut include = Vec::new();
     if reasons(&request.model) {
-        body["include"] = json!(["reasoning.encrypted_content"]);
+        include.push("reasoning.encrypted_content");
+    }
+    if request
+        .tools
+        .iter()
+        .any(|tool| tool.server == Some(ServerTool::WebSearch))
+    {
+        include.push("web_search_call.action.sources");
+    }
+    if !include.is_empty() {
+        body["include"] = include.into();
     }
     for (name, value) in [("effort", &options.effort), ("summary", &options.summary)] {
         if let Some(value) = value {
@@ -57,6 +68,10 @@ fn reasons(model: &str) -> bool {
 }
 
 fn tool(tool: &ToolDefinition) -> Value {
+    match tool.server {
+        Some(ServerTool::WebSearch) => return json!({"type": "web_search"}),
+        None => {}
+    }
     json!({
         "type": "function",
         "name": tool.name,

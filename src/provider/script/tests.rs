@@ -69,6 +69,7 @@ fn request(answers: usize) -> Request {
         system: Vec::new(),
         messages: Arc::new(messages),
         tools: Arc::default(),
+        lasting_tools: 0,
         max_tokens: 1000,
         session: "s".into(),
     }

@@ -63,7 +63,7 @@ impl Finder {
         if let Some((root, answer, inputs)) = self.asleep.take() {
             let worker = Worker::new(root, answer, self.input.clone(), Arc::clone(&self.stop));
             if let Err(problem) = spawn("finder", move || worker.run(&inputs)) {
-                tracing::warn!(%problem, "no thread to find files with");
+                tracing::warn!(%problem, "can't start the thread that finds files");
             }
         }
         // Without the thread there is no answer, and nothing waits for one.
@@ -188,7 +188,9 @@ impl Worker {
                 self.walk = Walk::Running;
                 self.next = (!self.index.is_empty()).then(Index::default);
             }
-            Err(problem) => tracing::warn!(%problem, "no thread to walk over the files with"),
+            Err(problem) => {
+                tracing::warn!(%problem, "can't start the thread that walks over the files");
+            }
         }
     }
 

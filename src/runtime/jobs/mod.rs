@@ -92,7 +92,7 @@ impl Jobs {
             }),
             Job::KeepPanel { pinned } => self.run(move || {
                 let problem = appearance::keep_panel(&dirs, pinned).err()?;
-                let text = format!("whether the panel stays can't be saved: {problem}");
+                let text = format!("can't save whether the panel stays open: {problem}");
                 Some(JobResult::Failed(text))
             }),
             Job::ListSessions { everywhere } => self.list_sessions(everywhere),

@@ -1,4 +1,4 @@
-//! What is written is read back, and damage costs no more than itself.
+//! Written records are read back, and damage costs only the damaged line.
 
 use std::fs::File;
 use std::io::Write;
@@ -37,7 +37,7 @@ impl Folder {
         file.write_all(bytes).expect("written");
     }
 
-    /// The numbers and the texts of all lines, as they are in the file.
+    /// The numbers and texts of all lines in the file.
     fn lines(&self) -> Vec<(u64, String)> {
         let text = String::from_utf8(self.bytes()).expect("UTF-8");
         let lines = text.lines().filter(|line| !line.is_empty());
@@ -63,7 +63,7 @@ fn line(seq: u64, text: &str) -> String {
 }
 
 #[test]
-fn what_is_written_is_read_back_and_numbered_on() {
+fn records_are_read_back_and_the_numbering_continues() {
     let folder = Folder::new();
     let mut log = folder.create();
     log.write(&said("one")).expect("written");
@@ -88,7 +88,7 @@ fn a_log_is_not_created_over_another() {
 }
 
 #[test]
-fn half_a_line_at_the_end_is_cut_off_and_the_next_record_stands_alone() {
+fn an_incomplete_last_line_is_cut_off_and_the_next_record_gets_its_own_line() {
     let folder = Folder::new();
     folder.create().write(&said("one")).expect("written");
     folder.append(b"{\"seq\":1,\"at_ms\":1,\"kind\":\"te");
@@ -99,7 +99,7 @@ fn half_a_line_at_the_end_is_cut_off_and_the_next_record_stands_alone() {
 }
 
 #[test]
-fn a_log_that_is_nothing_but_half_a_line_is_empty() {
+fn a_log_with_only_an_incomplete_line_is_empty() {
     let folder = Folder::new();
     drop(folder.create());
     folder.append(b"{\"seq\":0");
@@ -130,7 +130,7 @@ fn every_kind_of_damage_costs_only_its_own_line() {
 }
 
 #[test]
-fn bytes_that_are_no_text_cost_only_their_own_line() {
+fn bytes_that_are_not_text_cost_only_their_own_line() {
     let mut bytes = vec![0xff, 0xfe, b'\n'];
     bytes.extend(line(0, "a").into_bytes());
     let contents = read(&bytes);
@@ -141,7 +141,7 @@ fn bytes_that_are_no_text_cost_only_their_own_line() {
 }
 
 #[test]
-fn a_field_that_nobody_knows_is_passed_over() {
+fn an_unknown_field_is_ignored() {
     let text = line(0, "a").replace("\"at_ms\"", "\"mood\":\"good\",\"at_ms\"");
     assert_eq!(records(&read(text.as_bytes())), [said("a")]);
 }
@@ -153,7 +153,7 @@ fn the_greatest_number_does_not_overflow() {
 }
 
 #[test]
-fn what_could_not_be_written_is_written_with_the_next_record_that_can() {
+fn records_that_could_not_be_written_are_written_later_with_the_next_one() {
     let folder = Folder::new();
     let mut log = folder.create();
     log.write(&said("one")).expect("written");
@@ -170,7 +170,7 @@ fn what_could_not_be_written_is_written_with_the_next_record_that_can() {
 }
 
 #[test]
-fn a_torn_line_that_cannot_be_taken_back_costs_no_other_line() {
+fn a_partial_line_that_cannot_be_undone_costs_no_other_line() {
     let folder = Folder::new();
     let mut log = folder.create();
     let read_only = File::open(folder.path()).expect("there");
@@ -203,9 +203,9 @@ fn first(version: u32) -> Record {
     }
 }
 
-/// X6: what others do to the file while the program runs.
+/// What other programs do to the file while this one runs.
 #[test]
-fn x6_a_log_that_is_removed_moved_replaced_or_cut_short_is_saved_anew_and_whole() {
+fn a_log_that_is_removed_moved_replaced_or_truncated_is_saved_again_as_a_whole() {
     type Harm = fn(&Folder);
     let harms: [(Harm, Loss); 6] = [
         (
@@ -251,7 +251,7 @@ fn x6_a_log_that_is_removed_moved_replaced_or_cut_short_is_saved_anew_and_whole(
         harm(&folder);
         assert_eq!(
             log.write(&said("three")).expect("written"),
-            Saved::Anew(loss),
+            Saved::Restored(loss),
             "{number}"
         );
         assert_eq!(
@@ -273,13 +273,16 @@ fn x6_a_log_that_is_removed_moved_replaced_or_cut_short_is_saved_anew_and_whole(
 }
 
 #[test]
-fn x6_a_foreign_file_in_the_place_of_the_log_is_put_aside() {
+fn another_programs_file_in_the_place_of_the_log_is_renamed() {
     let folder = Folder::new();
     let mut log = folder.create();
     log.write(&said("one")).expect("written");
     std::fs::remove_file(folder.path()).expect("removed");
     std::fs::write(folder.path(), "theirs").expect("written");
-    assert_eq!(log.make_sure().expect("saved"), Saved::Anew(Loss::Removed));
+    assert_eq!(
+        log.make_sure().expect("saved"),
+        Saved::Restored(Loss::Removed)
+    );
     assert_eq!(folder.lines(), [(0, "one".into())]);
     let entries = std::fs::read_dir(folder.dir.path())
         .expect("list")
@@ -292,7 +295,7 @@ fn x6_a_foreign_file_in_the_place_of_the_log_is_put_aside() {
 }
 
 #[test]
-fn x6_a_log_that_can_be_saved_nowhere_says_so_and_is_saved_once_it_can() {
+fn a_log_that_cannot_be_saved_is_reported_and_saved_once_that_is_possible() {
     let folder = Folder::new();
     let mut log = folder.create();
     log.write(&said("one")).expect("written");
@@ -302,12 +305,12 @@ fn x6_a_log_that_can_be_saved_nowhere_says_so_and_is_saved_once_it_can() {
         .expect_err("there is no room for it");
     std::fs::remove_file(folder.dir.path()).expect("removed");
     let saved = log.write(&said("three")).expect("written");
-    assert_eq!(saved, Saved::Anew(Loss::Removed));
+    assert_eq!(saved, Saved::Restored(Loss::Removed));
     let expected = ["one", "two", "three"].map(String::from);
     assert_eq!(folder.lines(), (0..).zip(expected).collect::<Vec<_>>());
 }
 
-/// After each of these the file is cut short, and made again from what was kept.
+/// The file is truncated after these, and written again from memory.
 fn kept(records: &[Record]) -> Vec<Record> {
     let folder = Folder::new();
     let mut log = folder.create();
@@ -329,7 +332,7 @@ fn requested(attempt: u32) -> Record {
 }
 
 #[test]
-fn pieces_of_an_answer_are_kept_as_one_once_it_is_whole() {
+fn pieces_of_an_answer_are_joined_once_it_is_complete() {
     let message = crate::protocol::Message::from_user(Vec::new());
     let answer = Record::Assistant {
         message,
@@ -366,7 +369,7 @@ fn pieces_of_an_answer_are_kept_as_one_once_it_is_whole() {
 }
 
 #[test]
-fn pieces_of_a_failed_try_are_not_kept() {
+fn pieces_of_a_failed_attempt_are_not_kept() {
     let void = Record::Discarded;
     let written = [
         requested(0),
@@ -380,7 +383,7 @@ fn pieces_of_a_failed_try_are_not_kept() {
 }
 
 #[test]
-fn pieces_of_an_answer_that_broke_off_and_was_not_discarded_are_kept() {
+fn pieces_of_a_broken_answer_that_was_not_discarded_are_kept() {
     let broken = Record::Broken {
         text: "the connection broke".to_owned(),
     };
@@ -388,9 +391,8 @@ fn pieces_of_an_answer_that_broke_off_and_was_not_discarded_are_kept() {
     assert_eq!(kept(&written), written);
 }
 
-/// F2: what is wrong with a log is said.
 #[test]
-fn f2_what_is_wrong_with_a_log_is_said() {
+fn problems_of_a_log_are_reported() {
     let line = |record: Record| {
         let line = crate::session::record::Line {
             seq: crate::protocol::Seq(0),

@@ -1,4 +1,4 @@
-//! Sessions are found by directory, by id and by its beginning; a copy leaves its original alone.
+//! Sessions are found by directory, by id and by the beginning of an id; a copy does not change the original.
 
 use std::fs::File;
 use std::path::Path;
@@ -20,7 +20,7 @@ impl Shelf {
         Self { dir, store }
     }
 
-    /// A session of `cwd` that somebody has used, so many seconds after the first.
+    /// A used session of `cwd`, written this many seconds after the first.
     fn session(&self, cwd: &str, age: u64) -> Found {
         let (id, mut log) = self.store.create(Path::new(cwd), None).expect("created");
         let message = Message::user(format!("said in {cwd}"));
@@ -32,7 +32,7 @@ impl Shelf {
         Found { id, path }
     }
 
-    /// A session with this very id.
+    /// A session with exactly this id.
     fn named(&self, id: &str) -> Found {
         let path = self.dir.path().join("sessions/here-00");
         std::fs::create_dir_all(&path).expect("created");

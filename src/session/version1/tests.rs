@@ -9,8 +9,8 @@ use crate::session::record::{Line, Record, VERSION};
 use crate::session::telling::recall;
 use crate::session::{History, log};
 
-/// A session of version 1: a turn with calls that a model gave the same id, an aside, another run with an aside and a turn
-/// that were cut off.
+/// A session of version 1: a turn with calls that share an id, a command of the person, and another run in which such
+/// a command and a turn were interrupted.
 const OLD: &str = include_str!("../../../tests/fixtures/sessions/version1.jsonl");
 
 fn person(number: u32) -> CallRef {
@@ -49,7 +49,7 @@ fn read(records: &[Value]) -> Vec<Line> {
 }
 
 #[test]
-fn calls_get_names_of_our_own_and_results_find_them() {
+fn calls_get_references_and_results_match_them() {
     let history = History::of(&lines(OLD), AgentId::MAIN);
     let names = [1, 2, 3, 4].map(|number| history.call(CallRef::main(number)));
     let tools = names.map(|call| call.expect("known").name.as_str());
@@ -75,9 +75,9 @@ fn calls_get_names_of_our_own_and_results_find_them() {
     assert_eq!(history.asides(), [], "the model was told with a message");
 }
 
-/// What was told, but for texts and what only the first turn has.
+/// All events, except texts and what only the first turn has.
 #[test]
-fn all_of_it_is_told_as_if_it_were_new() {
+fn an_old_log_gives_the_same_events_as_a_new_one() {
     let told = recall(lines(OLD), |_| None).told;
     let mut completed = Vec::new();
     let (mut endings, mut runs) = (Vec::new(), 0);
@@ -113,7 +113,7 @@ fn all_of_it_is_told_as_if_it_were_new() {
 }
 
 #[test]
-fn a_log_that_this_program_goes_on_with_has_lines_of_both_versions() {
+fn a_resumed_old_log_has_lines_of_both_versions() {
     let call = json!({"call": "1.5", "id": "call_1", "name": "Read", "input": {}});
     let result = json!({"tool_use_id": "call_1", "content": "new"});
     let mut text = OLD.to_owned();
@@ -141,7 +141,7 @@ fn a_log_that_this_program_goes_on_with_has_lines_of_both_versions() {
 }
 
 #[test]
-fn a_copy_of_an_old_log_is_read_as_what_it_has_become() {
+fn a_copy_of_an_old_log_is_read_in_the_current_format() {
     let before = lines(OLD);
     let mut copy = String::new();
     for line in &before {
@@ -149,7 +149,7 @@ fn a_copy_of_an_old_log_is_read_as_what_it_has_become() {
         copy += "\n";
     }
     let mut after = lines(&copy);
-    // Only the first line keeps the version that the log was begun in.
+    // Only the first line keeps the version in which the log was begun.
     let first = Record::Session {
         version: 1,
         id: crate::protocol::SessionId("20250102-030405-abcdef".into()),
@@ -183,7 +183,7 @@ fn notes(lines: &[Line]) -> Vec<Option<Note>> {
 }
 
 #[test]
-fn notes_of_the_first_format_are_known_by_how_they_begin() {
+fn notes_of_version_1_are_recognised_by_their_beginning() {
     let hook = json!([{"type": "text", "text": "<hook>\nlate\n</hook>"}]);
     let read = read(&[
         json!({"kind": "session", "version": 1, "id": "s", "cwd": "/w"}),
@@ -196,7 +196,7 @@ fn notes_of_the_first_format_are_known_by_how_they_begin() {
 }
 
 #[test]
-fn what_a_person_writes_is_theirs_also_in_an_old_log_that_is_gone_on_with() {
+fn in_a_resumed_old_log_the_texts_of_the_person_are_not_mistaken_for_notes() {
     let old = read(&[
         json!({"kind": "session", "version": 1, "id": "s", "cwd": "/w"}),
         json!({"kind": "run", "provider": "p", "model": "m"}),
@@ -213,7 +213,7 @@ fn what_a_person_writes_is_theirs_also_in_an_old_log_that_is_gone_on_with() {
 }
 
 #[test]
-fn the_tag_of_an_error_is_no_more_in_its_text() {
+fn the_tag_of_an_error_is_removed_from_its_text() {
     let call = |id: &str| json!({"kind": "call", "call": {"id": id, "name": "Bash", "input": {}}});
     let result = |id: &str, is_error: bool| {
         let content = "<tool_use_error>no</tool_use_error>";
@@ -247,7 +247,7 @@ fn the_tag_of_an_error_is_no_more_in_its_text() {
 }
 
 #[test]
-fn without_its_beginning_a_log_is_read_by_what_its_lines_look_like() {
+fn a_log_without_its_beginning_is_read_by_the_form_of_its_lines() {
     let mut converter = Converter::default();
     let mut read = |line: Value| {
         let mut line = line;

@@ -2,28 +2,29 @@
 
 use std::fmt::Write as _;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{Item, Kind};
+use crate::config::front_matter::FrontMatter;
 use crate::config::{LONGEST_FILE, is_missing, read_regular};
+use crate::settings::extensions::{DEEPEST, Found, Holds, MOST_FILES, SKILL, below};
 use crate::settings::file;
 use crate::settings::files::{Content, FOLDERS, Files, Owner};
 use crate::text;
 
 /// Keys that are read elsewhere than in the settings.
 const MORE: [&str; 2] = ["hooks", "mcpServers"];
-/// Folders whose texts may run commands or grant rights to themselves.
-const PROMPTS: [&str; 3] = ["agents", "commands", "skills"];
+/// Folders whose texts reach the model, and may run commands or grant rights to themselves.
+const PROMPTS: [Holds; 3] = [Holds::Agents, Holds::Commands, Holds::Skills];
 /// What does so in them.
 const POWERS: [&str; 4] = ["allowed-tools:", "tools:", "hooks:", "permissionMode:"];
-const DEEPEST: usize = 4;
-/// More files than this are not looked at; that there are more is asked about.
-const MOST_FILES: usize = 500;
 /// So much is read of all of them: the first frame waits for it.
 const MOST_BYTES: u64 = 4 << 20;
+/// More of what a text is about is not shown.
+const LONGEST_ABOUT: usize = 200;
 /// More of one thing is not shown.
 const LONGEST_WHAT: usize = 4_000;
 
@@ -108,7 +109,7 @@ fn setting(key: &str, value: &Value, own: &[String], add: &mut impl FnMut(Kind, 
                 add(Kind::Server, format!("{name}: {}", command(server)), server);
             }
         }
-        ("provider" | "model" | "baseUrl", value) => {
+        ("provider" | "model" | "smallModel" | "baseUrl", value) => {
             add(Kind::Provider, format!("{key}: {}", words(value)), value);
         }
         (key, value) if is_harmless(key, value) => {}
@@ -238,8 +239,9 @@ struct Reader<'w> {
 impl Reader<'_> {
     fn tools(&mut self, items: &mut Vec<Item>) {
         for folder in FOLDERS {
-            let folder = format!("{folder}/tools");
-            for file in files_in(self.workspace, &folder, 0, "toml", items, Kind::Tool) {
+            let folder = format!("{folder}/{}", Holds::Tools.folder());
+            let found = Holds::Tools.files(&self.workspace.join(&folder));
+            for file in named(&folder, &found, items, Kind::Tool) {
                 if let Some(bytes) = self.read(&file, items, Kind::Tool) {
                     items.push(item(Kind::Tool, &file, &tool(&bytes), &bytes));
                 }
@@ -249,13 +251,21 @@ impl Reader<'_> {
 
     fn prompts(&mut self, items: &mut Vec<Item>) {
         for folder in FOLDERS {
-            for kind in PROMPTS {
-                let folder = format!("{folder}/{kind}");
-                for file in files_in(self.workspace, &folder, DEEPEST, "md", items, Kind::Prompt) {
-                    if let Some(bytes) = self.read(&file, items, Kind::Prompt)
-                        && let Some(what) = powers(&String::from_utf8_lossy(&bytes))
-                    {
+            for holds in PROMPTS {
+                let folder = format!("{folder}/{}", holds.folder());
+                let found = below(&self.workspace.join(&folder), DEEPEST, "md");
+                for file in named(&folder, &found, items, Kind::Prompt) {
+                    let Some(bytes) = self.read(&file, items, Kind::Prompt) else {
+                        continue;
+                    };
+                    let text = String::from_utf8_lossy(&bytes);
+                    // What else lies in the folder of a skill is read by the model, as any file of the project.
+                    let reaches_model = holds != Holds::Skills || file.ends_with(SKILL);
+                    if let Some(what) = powers(&text) {
                         items.push(item(Kind::Prompt, &file, &what, &bytes));
+                    } else if reaches_model {
+                        let what = crate::text::first_line(&about(&text), LONGEST_ABOUT);
+                        items.push(item(Kind::Instructions, &file, &what, &bytes));
                     }
                 }
             }
@@ -308,44 +318,24 @@ fn powers(text: &str) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The files below a folder, as seen from the workspace; links are not followed into other folders.
-fn files_in(
-    workspace: &Path,
-    folder: &str,
-    depth: usize,
-    ending: &str,
-    items: &mut Vec<Item>,
-    kind: Kind,
-) -> Vec<String> {
-    let mut files = Vec::new();
-    let mut folders = vec![(PathBuf::from(folder), 0)];
-    while let Some((folder, at)) = folders.pop() {
-        let entries = match std::fs::read_dir(workspace.join(&folder)) {
-            Ok(entries) => entries,
-            Err(error) => {
-                unreadable(kind, &folder.display().to_string(), &error, items);
-                continue;
-            }
-        };
-        for entry in entries.flatten() {
-            let path = folder.join(entry.file_name());
-            if entry.path().is_dir() {
-                if at < depth {
-                    folders.push((path, at + 1));
-                }
-            } else if path.extension().is_some_and(|other| other == ending) {
-                files.push(path.display().to_string());
-            }
-            if files.len() + folders.len() > MOST_FILES {
-                let what = format!("more than {MOST_FILES} files");
-                let name = folder.display().to_string();
-                items.push(item(kind, &name, &what, &[]));
-                return files;
-            }
-        }
+/// What a text is about, in its own words.
+fn about(text: &str) -> String {
+    let found = FrontMatter::read(text).unwrap_or_default();
+    let body = || found.body.trim_start_matches(['#', ' ']).to_owned();
+    found.text("description").unwrap_or_else(body)
+}
+
+/// The files that were found in a folder, as seen from the workspace.
+fn named(folder: &str, found: &Found, items: &mut Vec<Item>, kind: Kind) -> Vec<String> {
+    let name = |inner: &Path| Path::new(folder).join(inner).display().to_string();
+    for (inner, error) in &found.unreadable {
+        unreadable(kind, &name(inner), error, items);
     }
-    files.sort();
-    files
+    if found.is_cut {
+        let what = format!("more than {MOST_FILES} files");
+        items.push(item(kind, folder, &what, &[]));
+    }
+    found.files.iter().map(|inner| name(inner)).collect()
 }
 
 /// There is something that cannot be looked at now, and could be obeyed later.

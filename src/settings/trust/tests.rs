@@ -41,7 +41,7 @@ impl Desk {
 }
 
 #[test]
-fn everything_that_runs_code_or_grants_rights_is_listed_in_its_own_words() {
+fn everything_that_runs_code_grants_rights_or_instructs_the_model_is_listed_in_its_own_words() {
     let desk = Desk::new();
     let settings = json!({
         "permissions": {
@@ -93,6 +93,7 @@ fn everything_that_runs_code_or_grants_rights_is_listed_in_its_own_words() {
                 ".claude/commands/deep/c.md",
                 "allowed-tools: Bash(git:*)\n!`make`"
             ),
+            expected(Kind::Instructions, ".claude/agents/harmless.md", "Be nice."),
             expected(Kind::Setting, own, "maxCost: 1000.0"),
         ]
     );
@@ -292,17 +293,17 @@ fn a_project_with_more_than_can_be_looked_at_is_not_trusted_for_it() {
         desk.put(&format!(".claude/skills/{number}/SKILL.md"), &text);
     }
     let wants = desk.wants();
-    assert!(!wants.is_empty(), "the rest is asked about");
+    let unchecked = |(_, _, what): &&(Kind, String, String)| what == "is too long to check";
+    let unchecked = wants.iter().filter(unchecked).count();
     assert!(
-        wants
-            .iter()
-            .all(|(_, _, what)| what == "is too long to check"),
-        "{wants:?}"
+        (1..30).contains(&unchecked),
+        "the rest is asked about: {wants:?}"
     );
     let desk = Desk::new();
     for number in 0..600 {
         desk.put(&format!(".claude/commands/{number}.md"), "Be nice.\n");
     }
-    let wants: Vec<String> = desk.wants().into_iter().map(|(_, _, what)| what).collect();
-    assert_eq!(wants, ["more than 500 files"]);
+    let wants = desk.wants();
+    let cut = |(_, _, what): &&(Kind, String, String)| what == "more than 500 files";
+    assert_eq!(wants.iter().filter(cut).count(), 1);
 }

@@ -17,8 +17,8 @@ const HEAD: usize = 128 * 1024;
 const TAIL: usize = 64 * 1024;
 /// Space for the notice between head and tail, so that the shortened output is not shortened again.
 const NOTICE: usize = 1_000;
-/// A longer data URL cannot be an image that a provider accepts.
-const LONGEST_URL: u64 = 8 << 20;
+/// A longer output cannot be an image that a provider accepts.
+const LONGEST_WHOLE: u64 = 8 << 20;
 /// More output than this stops the command.
 pub const FILE_CAP: u64 = 64 << 20;
 
@@ -117,15 +117,21 @@ impl Capture {
     }
 
     /// All of the output, if it begins like an image. Images may be larger than the limit for text.
-    pub fn data_url(&self) -> Option<String> {
+    pub fn data_url(&mut self) -> Option<String> {
         let begins = self.head.trim_ascii_start().starts_with(b"data:image/");
-        if !begins || self.total > LONGEST_URL {
+        begins.then(|| self.whole()).flatten()
+    }
+
+    /// All of the output, if it is text of a size that a picture may have.
+    pub fn whole(&mut self) -> Option<String> {
+        self.end();
+        if self.total > LONGEST_WHOLE {
             return None;
         }
         let whole = if self.is_all_in_memory() {
             [self.head.as_slice(), &Vec::from(self.tail.clone())].concat()
         } else if self.problem.is_none() {
-            read_regular(&self.path, LONGEST_URL).ok()?
+            read_regular(&self.path, LONGEST_WHOLE).ok()?
         } else {
             return None;
         };

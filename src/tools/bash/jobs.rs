@@ -18,7 +18,7 @@ use crate::process::child::{Ended, how_it_ended};
 use crate::protocol::{CallRef, Printed};
 use crate::tools::ToolError;
 
-/// The most that one call to BashOutput reads; earlier output stays in the file.
+/// The most that one call to `BashOutput` reads; earlier output stays in the file.
 const MOST_NEWS: u64 = 1 << 20;
 /// How many finished commands are remembered.
 const MOST_OVER: usize = 100;

@@ -30,8 +30,8 @@ use self::held::Held;
 use self::shell::{Ended, Shell, Start};
 use super::files::image::Format;
 use super::{
-    ContextChange, MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec,
-    Validated,
+    ContextChange, Demand, MAX_RESULT_CHARS, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput,
+    ToolSpec, Validated,
 };
 use crate::permissions::{Grant, bash as reader};
 use crate::process::child;
@@ -71,7 +71,7 @@ impl Tool for Bash {
                 command: "command".into(),
             },
             can_background: true,
-            is_essential: true,
+            demand: Demand::Essential,
             ..ToolSpec::new(
                 NAME,
                 include_str!("../../../assets/tools/bash.md"),
@@ -171,12 +171,10 @@ fn start(command: &str, grant: &Grant, follow_cd: bool, cx: &ToolCx) -> io::Resu
         None => None,
     };
     Shell::start(Start {
-        command,
-        cwd: &cx.cwd,
-        env: &cx.env,
         follow_cd,
         held,
         partly_unasked: grant.is_partly_unasked(),
+        ..Start::new(command, &cx.cwd, &cx.env)
     })
 }
 
@@ -208,7 +206,8 @@ fn blocked(
     }
 }
 
-fn conclude(
+/// What came of a command that has printed this, and left that running.
+pub fn conclude(
     ended: Ended,
     one_is_an_answer: bool,
     mut output: String,

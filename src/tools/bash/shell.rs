@@ -1,6 +1,6 @@
 //! One shell process: start, output, and end, together with everything that it started.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -82,10 +82,32 @@ pub struct Start<'s> {
     pub held: Option<Held>,
     /// A rule allows a part of the command, and the rest runs without asking.
     pub partly_unasked: bool,
+    pub stdin: Stdio,
+    /// Where its stderr goes, if not where its stdout goes.
+    pub errors: Option<io::PipeWriter>,
+    /// More variables for it alone.
+    pub variables: Vec<(&'static str, OsString)>,
+}
+
+impl<'s> Start<'s> {
+    /// A command that somebody was asked about, with nothing on its stdin.
+    pub fn new(command: &'s str, cwd: &'s Path, env: &'s Environment) -> Self {
+        Self {
+            command,
+            cwd,
+            env,
+            follow_cd: false,
+            held: None,
+            partly_unasked: false,
+            stdin: Stdio::null(),
+            errors: None,
+            variables: Vec::new(),
+        }
+    }
 }
 
 impl Shell {
-    /// Starts a command with stdin closed, no terminal, and stdout and stderr in one pipe.
+    /// Starts a command without a terminal; stdout, and stderr unless it goes elsewhere, are in one pipe.
     pub fn start(start: Start<'_>) -> io::Result<Self> {
         let Start { cwd, held, .. } = start;
         // If the file cannot be created, the command still runs, and its `cd` is not followed.
@@ -113,13 +135,14 @@ impl Shell {
         };
         process
             .current_dir(cwd)
-            .stdin(Stdio::null())
+            .stdin(start.stdin)
             .stdout(writer.try_clone()?)
-            .stderr(writer);
+            .stderr(start.errors.unwrap_or(writer));
         match &held {
             Some(held) => held.dress(&mut process, start.env),
             None => start.env.variables.apply(&mut process),
         }
+        process.envs(start.variables);
         if start.partly_unasked {
             make_harmless(&mut process, start.env);
         }

@@ -16,6 +16,7 @@ use crate::tools::ask::Asker;
 use crate::tools::bash::groups::Groups;
 use crate::tools::edit::Edit;
 use crate::tools::files::{Checkpoints, FileChange, Ledger, Locks};
+use crate::tools::inner::Inner;
 use crate::tools::off_limits::OffLimits;
 use crate::tools::read::Read;
 use crate::tools::subagents::{Starter, Tasks};
@@ -60,6 +61,7 @@ impl Scratch {
             home: home.join("home"),
             unasked: Unasked::Auto,
             ground: OnceLock::new(),
+            search: None,
             git: Git::new(programs.clone()),
             programs,
         };
@@ -81,6 +83,9 @@ impl Scratch {
             },
             asker: Asker::nobody(),
             starter: Starter::default(),
+            inner: Inner::nothing(),
+            extensions: Arc::default(),
+            deferred: Arc::default(),
             off_limits: OffLimits::default(),
             env: Arc::new(env),
         };

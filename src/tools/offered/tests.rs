@@ -1,5 +1,7 @@
-use super::{Changes, Offered, Tools};
+use super::{Changes, News, Offered, Tools};
 use crate::permissions::{RuleList, Rules, Source};
+use crate::protocol::{Deferral, ToolDefinition, ToolState, ToolsTold};
+use crate::tools::DescribeCx;
 use crate::tools::named::named;
 use crate::tools::registry::{NameTaken, Offer, Origin, Registry};
 
@@ -35,19 +37,193 @@ fn told(changes: &mut Changes) -> Option<Vec<String>> {
 }
 
 #[test]
-fn built_in_tools_come_first_and_guests_in_the_order_of_arrival() {
+fn built_in_tools_come_first_and_both_kinds_are_sorted_by_name() {
     let tools = two("Dance");
     tools.add(named("Zoo"), guest("a")).expect("free");
     tools.add(named("Arch"), guest("b")).expect("free");
-    assert_eq!(names(&tools.snapshot()), ["Play", "Sing", "Zoo", "Arch"]);
+    assert_eq!(names(&tools.snapshot()), ["Play", "Sing", "Arch", "Zoo"]);
     assert!(tools.remove("Zoo"));
     assert!(!tools.remove("Zoo"));
     tools.add(named("Yak"), guest("a")).expect("free");
-    tools.add(named("Zoo"), guest("a")).expect("free");
-    let all = ["Play", "Sing", "Arch", "Yak", "Zoo"];
-    assert_eq!(names(&tools.snapshot()), all);
+    assert_eq!(names(&tools.snapshot()), ["Play", "Sing", "Arch", "Yak"]);
     tools.change(|all| all.remove_all_of(&guest("a")));
     assert_eq!(names(&tools.snapshot()), ["Play", "Sing", "Arch"]);
+}
+
+#[test]
+fn what_was_sent_keeps_its_place_and_what_comes_is_appended() {
+    let tools = two("Dance");
+    tools.add(named("Yak"), guest("a")).expect("free");
+    let (_, news) = tools.send();
+    assert_eq!(news.offered, ["Play", "Sing", "Yak"]);
+    assert_eq!(tools.send().1, News::default());
+    tools.add(named("Zoo"), guest("a")).expect("free");
+    tools.add(named("Arch"), guest("a")).expect("free");
+    let (offered, news) = tools.send();
+    assert_eq!(news.offered, ["Arch", "Zoo"]);
+    let all = ["Play", "Sing", "Yak", "Arch", "Zoo"];
+    assert_eq!((names(&offered), offered.lasting()), (strings(&all), 3));
+    // A server that comes back gets back its places.
+    tools.remove("Yak");
+    assert_eq!(tools.snapshot().lasting(), 2);
+    tools.add(named("Yak"), guest("a")).expect("free");
+    assert_eq!(names(&tools.send().0), all);
+}
+
+fn strings(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// The tools of the program and these of guests, in a session whose requests have said this.
+fn with_guests(guests: &[&'static str], change: impl FnOnce(&mut Offer), told: ToolsTold) -> Tools {
+    let mut all = Registry::built_in();
+    for name in guests {
+        all.insert(named(name), guest("a server")).expect("free");
+    }
+    let mut offer = Offer::default();
+    change(&mut offer);
+    Tools::resumed(all, offer, told)
+}
+
+fn states(offered: &Offered, state: ToolState) -> Vec<String> {
+    let infos = offered.infos().into_iter();
+    let of_state = infos.filter(|tool| tool.state == state);
+    of_state.map(|tool| tool.name.to_string()).collect()
+}
+
+const RARE: [&str; 3] = ["FileSearch", "LS", "MultiEdit"];
+
+fn many() -> Vec<&'static str> {
+    let name = |number: usize| -> &'static str { format!("guest_{number:02}").leak() };
+    (0..30).map(name).collect()
+}
+
+#[test]
+fn with_few_tools_nothing_is_deferred_and_with_more_than_40_guests_and_rare_ones_are() {
+    let tools = with_guests(&["guest"], |_| (), ToolsTold::default());
+    assert_eq!(
+        states(&tools.snapshot(), ToolState::Deferred),
+        [] as [&str; 0]
+    );
+    assert_eq!(tools.snapshot().announcement(), None);
+    let tools = with_guests(&many(), |_| (), ToolsTold::default());
+    let (offered, news) = tools.send();
+    let deferred = states(&offered, ToolState::Deferred);
+    for name in many().iter().chain(&RARE) {
+        assert!(deferred.contains(&(*name).to_owned()), "{name}");
+        assert!(offered.find(name).is_none(), "{name}");
+        assert!(offered.find_or_deferred(name).is_some(), "{name}");
+    }
+    for name in ["Bash", "Edit", "Read", "ToolSearch"] {
+        assert!(offered.find(name).is_some(), "{name}");
+    }
+    assert_eq!(news.announced.len(), deferred.len());
+    let announcement = offered.announcement().expect("some are deferred");
+    assert!(
+        announcement.contains("guest_00, guest_01"),
+        "{announcement}"
+    );
+    let told = offered.how_to_load("guest_07").expect("deferred");
+    assert!(told.contains(r#"{"query": "select:guest_07"}"#), "{told}");
+    assert_eq!(offered.how_to_load("Bash"), None);
+}
+
+#[test]
+fn schemas_that_take_more_than_a_tenth_of_the_window_are_deferred() {
+    let deferred = |window: u64| {
+        let tools = with_guests(
+            &["guest"],
+            |it| it.window = Some(window),
+            ToolsTold::default(),
+        );
+        states(&tools.snapshot(), ToolState::Deferred).contains(&"guest".to_owned())
+    };
+    let tokens: usize = {
+        let tools = with_guests(&["guest"], |_| (), ToolsTold::default());
+        tools
+            .snapshot()
+            .definitions()
+            .iter()
+            .map(ToolDefinition::tokens)
+            .sum()
+    };
+    let tokens = tokens as u64;
+    assert!(!deferred(tokens * 10));
+    assert!(deferred(tokens * 10 - 10));
+}
+
+#[test]
+fn the_setting_defers_always_or_never() {
+    let always = with_guests(
+        &["guest"],
+        |it| it.about.deferral = Deferral::Always,
+        ToolsTold::default(),
+    );
+    let deferred = states(&always.snapshot(), ToolState::Deferred);
+    assert!(deferred.contains(&"guest".to_owned()), "{deferred:?}");
+    let never = with_guests(
+        &many(),
+        |it| it.about.deferral = Deferral::Never,
+        ToolsTold::default(),
+    );
+    let offered = never.snapshot();
+    assert_eq!(states(&offered, ToolState::Deferred), [] as [&str; 0]);
+    let off = states(&offered, ToolState::Off);
+    assert!(off.contains(&"ToolSearch".to_owned()), "{off:?}");
+}
+
+#[test]
+fn where_tools_cannot_be_loaded_none_is_deferred() {
+    let all = with_guests(&many(), |_| (), ToolsTold::default());
+    let some = all.only(|name| name != "ToolSearch");
+    assert_eq!(
+        states(&some.snapshot(), ToolState::Deferred),
+        [] as [&str; 0]
+    );
+}
+
+#[test]
+fn an_activated_tool_is_appended_and_stays_announced_also_in_a_session_that_is_resumed() {
+    let tools = with_guests(&many(), |_| (), ToolsTold::default());
+    let mut told = ToolsTold::default();
+    let (before, news) = tools.send();
+    told.tell(&news.offered, &news.announced);
+    let mut changes = tools.watch();
+    let activated = strings(&["guest_20", "guest_03"]);
+    tools.activate(&activated);
+    told.activate(&activated);
+    assert!(changes.news().is_some(), "the screen is told");
+    let (after, news) = tools.send();
+    assert_eq!(news.offered, ["guest_03", "guest_20"]);
+    assert_eq!(news.announced, [] as [&str; 0]);
+    told.tell(&news.offered, &news.announced);
+    let count = before.definitions().len();
+    assert_eq!(after.definitions()[..count], before.definitions()[..]);
+    assert_eq!(names(&after)[count..], ["guest_03", "guest_20"]);
+    assert_eq!(after.announcement(), before.announcement());
+    assert_eq!(after.lasting(), count);
+
+    let resumed = with_guests(&many(), |_| (), told);
+    let (resumed, news) = resumed.send();
+    assert_eq!(news, News::default());
+    assert_eq!(resumed.definitions(), after.definitions());
+    assert_eq!(resumed.announcement(), after.announcement());
+    assert_eq!(resumed.lasting(), after.lasting());
+}
+
+#[test]
+fn what_was_offered_before_there_were_many_tools_is_not_deferred_later() {
+    let tools = with_guests(&["first"], |_| (), ToolsTold::default());
+    let (before, _) = tools.send();
+    tools.change(|all| {
+        for name in many() {
+            all.insert(named(name), guest("late")).expect("free");
+        }
+    });
+    let (after, news) = tools.send();
+    assert_eq!(after.definitions(), before.definitions());
+    assert_eq!(news.offered, [] as [&str; 0]);
+    assert_eq!(news.announced.len(), 30);
 }
 
 #[test]
@@ -149,7 +325,7 @@ fn built_in_tools_describe_themselves() {
     let all = Registry::built_in();
     let (shell, field) = all.shell().expect("a tool that runs commands");
     assert_eq!((&*shell.name, field), ("Bash", "command"));
-    for tool in all.infos() {
+    for tool in all.infos(&DescribeCx::default()) {
         let found = all.find(&tool.name).expect("it is listed");
         // A sample matches the schema, and has a subject.
         let sample = found.sample();

@@ -186,7 +186,7 @@ async fn resolved(url: &Url, reach: Reach) -> Result<Resolved, Problem> {
             return Ok(Resolved::Inside { address, inner });
         }
     }
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    provide_tls();
     let client = Client::builder()
         .user_agent(concat!("agent-tui/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
@@ -262,8 +262,13 @@ pub fn host_of(url: &Url) -> String {
     url.host_str().unwrap_or_default().to_owned()
 }
 
+/// What clients need for TLS, once in the program.
+pub fn provide_tls() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 /// The causes of a failed request; the last one is the most specific.
-fn causes(error: &reqwest::Error) -> String {
+pub fn causes(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {
         cause = next;

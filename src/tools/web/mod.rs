@@ -4,5 +4,6 @@ pub mod cache;
 pub mod fetch;
 pub mod markdown;
 pub mod page;
+pub mod search;
 #[cfg(test)]
 pub mod server;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 pub struct Server {
     pub address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 /// An image with one transparent pixel.
@@ -35,16 +35,16 @@ pub fn html(body: &str) -> Vec<u8> {
 }
 
 impl Server {
-    /// Answers each path as given; an empty answer means that it never answers.
+    /// Answers each path as given, all others as `*`; an empty answer means that it never answers.
     pub fn start<const N: usize>(answers: [(&str, Vec<u8>); N]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");
-        let asked = Arc::new(Mutex::new(Vec::new()));
+        let requests = Arc::new(Mutex::new(Vec::new()));
         let answers: HashMap<String, Vec<u8>> = answers
             .into_iter()
             .map(|(path, answer)| (path.to_owned(), answer))
             .collect();
-        let log = asked.clone();
+        let log = requests.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(mut stream) = stream else { return };
@@ -54,14 +54,17 @@ impl Server {
                     head.push(byte[0]);
                 }
                 let head = String::from_utf8_lossy(&head).into_owned();
-                let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-                log.lock().expect("unpoisoned").push(path.clone());
+                let mut body = vec![0; length_of_body(&head)];
+                let _ = stream.read_exact(&mut body);
+                let request = format!("{head}{}", String::from_utf8_lossy(&body));
+                let path = path_of(&request).to_owned();
+                log.lock().expect("unpoisoned").push(request);
                 let missing = answer(
                     "404 Not Found",
                     "Content-Type: text/plain\r\n",
                     b"no such page",
                 );
-                let reply = answers.get(&path).unwrap_or(&missing);
+                let reply = answers.get(&path).or(answers.get("*")).unwrap_or(&missing);
                 if reply.is_empty() {
                     std::mem::forget(stream);
                     continue;
@@ -69,7 +72,7 @@ impl Server {
                 let _ = stream.write_all(reply);
             }
         });
-        Self { address, asked }
+        Self { address, requests }
     }
 
     pub fn url(&self, path: &str) -> String {
@@ -78,6 +81,27 @@ impl Server {
 
     /// The paths that were requested.
     pub fn asked(&self) -> Vec<String> {
-        self.asked.lock().expect("unpoisoned").clone()
+        let requests = self.requests();
+        requests.iter().map(|it| path_of(it).to_owned()).collect()
     }
+
+    /// All that was sent, head and body.
+    pub fn requests(&self) -> Vec<String> {
+        self.requests.lock().expect("unpoisoned").clone()
+    }
+}
+
+fn path_of(request: &str) -> &str {
+    request.split(' ').nth(1).unwrap_or_default()
+}
+
+fn length_of_body(head: &str) -> usize {
+    let mut lines = head.lines();
+    let length = lines.find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then_some(value)
+    });
+    length
+        .and_then(|length| length.trim().parse().ok())
+        .unwrap_or(0)
 }

@@ -166,26 +166,26 @@ async fn a_name_that_resolves_to_a_private_address_asks_before_anything_is_sent(
         (Reply::Nobody, false),
         (Reply::Dismissed, false),
         (
-            Reply::Chosen(Chosen {
+            Reply::Chosen(vec![Chosen {
                 options: vec![0],
                 text: None,
                 ..Chosen::default()
-            }),
+            }]),
             false,
         ),
         (
-            Reply::Chosen(Chosen {
+            Reply::Chosen(vec![Chosen {
                 options: vec![1],
                 text: None,
                 ..Chosen::default()
-            }),
+            }]),
             true,
         ),
     ] {
         let mut scratch = Scratch::new();
         let (log, answer) = (asked.clone(), reply.clone());
         scratch.cx.asker = Asker::new(move |request| {
-            log.lock().expect("unpoisoned").push(request);
+            log.lock().expect("unpoisoned").extend(request);
             let reply = answer.clone();
             async move { reply }.boxed()
         });

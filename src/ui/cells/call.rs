@@ -2,11 +2,12 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{CellContext, MARGIN, diff_style, file, indented, seconds};
+use super::{CellContext, MARGIN, diff_style, file, indented, seconds, subagent};
 use crate::app::AppState;
-use crate::app::call::{Author, Call, Completed, OPENED_LINES, State};
+use crate::app::call::{Author, Call, CallKey, Completed, OPENED_LINES, State};
 use crate::app::diff::{CONTEXT, Diff};
 use crate::app::preview::Preview;
+use crate::app::subagents::Nested;
 use crate::keymap::{Action, Context};
 use crate::protocol::{AnswerNote, CallOutcome, FileDiff, LeftOut, OutputFormat, Phase, Shown};
 use crate::text::whole_seconds;
@@ -32,8 +33,10 @@ const GAP: usize = 2;
 /// Key hints are never further to the right than this, so that they stay near what they belong to.
 const WIDEST_HINT: u16 = 100;
 
-pub fn rows(call: &Call, open: bool, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
-    let mut rows = vec![head(call, state, cx)];
+pub fn rows(key: CallKey, open: bool, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
+    let call = state.calls.get(key);
+    let nested = state.subagents.of_call(key);
+    let mut rows = vec![head(call, nested, state, cx)];
     rows.extend(call.notes.iter().flat_map(|note| note_rows(note, cx)));
     match &call.state {
         State::Arriving(partial) => {
@@ -56,17 +59,27 @@ pub fn rows(call: &Call, open: bool, state: &AppState, cx: &mut CellContext) -> 
             } else {
                 live_lines(state)
             };
-            rows.extend(live(call, most, state, cx));
+            rows.extend(match nested {
+                Some(nested) => subagent::running_rows(nested, open, state, cx),
+                None => live(call, most, state, cx),
+            });
         }
-        State::Completed(completed) | State::Yielded(completed) => {
-            rows.extend(result(call, completed, open, state, cx));
-        }
+        State::Completed(completed) | State::Yielded(completed) => match nested {
+            Some(nested) if !nested.is_over() => {
+                rows.extend(subagent::running_rows(nested, open, state, cx));
+            }
+            Some(nested) => {
+                let hint = key_for(Action::ToggleDetails, state);
+                rows.extend(subagent::finished_rows(nested, completed, open, hint, cx));
+            }
+            None => rows.extend(result(call, completed, open, state, cx)),
+        },
     }
     rows
 }
 
 /// The line that is always shown.
-fn head(call: &Call, state: &AppState, cx: &CellContext) -> Row {
+fn head(call: &Call, nested: Option<&Nested>, state: &AppState, cx: &CellContext) -> Row {
     let theme = cx.theme;
     let mark = Span::styled(format!("{} ", glyph(call)), theme.style(state_role(call)));
     let name = if is_own_command(call) {
@@ -77,8 +90,11 @@ fn head(call: &Call, state: &AppState, cx: &CellContext) -> Row {
     let subject = shown_subject(call, state);
     let first = subject.lines().next().unwrap_or_default();
     let room = usize::from(cx.width).saturating_sub(usize::from(MARGIN) + width(&name.content) + 1);
-    // The subject comes first, because the mark also shows the outcome.
-    let tail = words(call, state);
+    // What it is about comes first; how it went is told by the mark, too.
+    let tail = match nested {
+        Some(nested) => subagent::tail(call, nested, words(call, state)),
+        None => words(call, state),
+    };
     let enough = width(&tail) + GAP + width(first).min(SHORTEST_SUBJECT);
     let tail = if enough <= room { tail } else { String::new() };
     let taken = if tail.is_empty() {
@@ -113,7 +129,7 @@ fn note_rows(note: &AnswerNote, cx: &CellContext) -> Vec<Row> {
         AnswerNote::Saved { rule, file } => format!("always allowed: {rule}, saved to {file}"),
         AnswerNote::LeftOut(LeftOut { count, of }) => {
             let changes = if *of == 1 { "change" } else { "changes" };
-            format!("{count} of {of} {changes} left out by you")
+            format!("you skipped {count} of {of} {changes}")
         }
     };
     let text = clean_line(&text, 1).into_owned();
@@ -234,7 +250,8 @@ pub fn phase_words(phase: Phase) -> &'static str {
 
 /// The outcome of a call in a few words: `exit 1 · 58 lines · 14.2s`.
 pub fn outcome_words(call: &Call, completed: &Completed) -> String {
-    let ran = || Some(seconds(completed.ran));
+    // How long a provider took for a call of its own is not always known.
+    let ran = || (!completed.ran.is_zero()).then(|| seconds(completed.ran));
     let for_person = &completed.for_person;
     let parts: [Option<String>; 3] = match &completed.outcome {
         CallOutcome::Succeeded => [
@@ -242,7 +259,7 @@ pub fn outcome_words(call: &Call, completed: &Completed) -> String {
                 .exit
                 .filter(|code| *code != 0)
                 .map(|code| format!("exit {code}")),
-            output_size(call, completed),
+            sentence(completed).or_else(|| output_size(call, completed)),
             ran(),
         ],
         CallOutcome::Failed => match for_person.exit {
@@ -355,7 +372,7 @@ pub fn live_lines(state: &AppState) -> usize {
 fn live(call: &Call, most: usize, state: &AppState, cx: &CellContext) -> Vec<Row> {
     let all = call.printed_lines();
     let mut rows = last_lines(&call.output, all, most, |more| count_of(more, ""), cx);
-    let can = call.tool.can_background && call.by == Author::Model;
+    let can = call.tool.can_background && call.by != Author::Person;
     let chord = key_for(Action::Background, state).filter(|_| can);
     if let (Some(row), Some(chord)) = (rows.last_mut(), chord) {
         let hint = format!("{chord} {}", Action::Background.describe());
@@ -406,7 +423,7 @@ fn last_lines(
 }
 
 /// Puts a key hint at the right end of a row, if there is room.
-fn add_hint(row: &mut Row, hint: String, cx: &CellContext) {
+pub fn add_hint(row: &mut Row, hint: String, cx: &CellContext) {
     let used = row.line.width();
     let right = usize::from(cx.width.min(WIDEST_HINT));
     let Some(gap) = right

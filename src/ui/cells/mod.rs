@@ -4,6 +4,7 @@ mod call;
 mod file;
 mod group;
 mod notice;
+mod subagent;
 mod summary;
 mod thinking;
 mod user;
@@ -14,6 +15,7 @@ pub use call::{
     shown_subject, state_role,
 };
 
+pub use subagent::{counts as subagent_counts, doing as subagent_doing};
 pub use user::pinned;
 
 use std::time::Duration;
@@ -51,9 +53,9 @@ pub fn rows(entry: &Entry, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
         }
         Cell::Thinking { text, took, .. } => thinking::rows(text, *took, entry.open, cx),
         Cell::Call(key) => match fold(entry, state) {
-            Fold::Alone => call::rows(state.calls.get(*key), entry.open, state, cx),
+            Fold::Alone => call::rows(*key, entry.open, state, cx),
             Fold::Head(count) => {
-                let index = state.transcript.index_of(entry.id).unwrap_or(0);
+                let index = state.conversation().index_of(entry.id).unwrap_or(0);
                 vec![group::row(state.folded_calls(index, count), state, cx)]
             }
             Fold::Hidden => Vec::new(),
@@ -65,7 +67,7 @@ pub fn rows(entry: &Entry, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
 
 /// How a cell is folded with its neighbours.
 pub fn fold(entry: &Entry, state: &AppState) -> Fold {
-    match (&entry.cell, state.transcript.index_of(entry.id)) {
+    match (&entry.cell, state.conversation().index_of(entry.id)) {
         (Cell::Call(_), Some(index)) => state.fold_of(index),
         _ => Fold::Alone,
     }
@@ -105,8 +107,8 @@ pub fn indented(mut row: Row) -> Row {
 
 /// Whether a cell follows the previous one without an empty row: calls in a row, a hint below its error.
 pub fn hugs(entry: &Entry, state: &AppState) -> bool {
-    let entries = state.transcript.entries();
-    let Some(index) = state.transcript.index_of(entry.id) else {
+    let entries = state.conversation().entries();
+    let Some(index) = state.conversation().index_of(entry.id) else {
         return false;
     };
     let Some(before) = index.checked_sub(1).map(|before| &entries[before].cell) else {

@@ -33,6 +33,7 @@ const PLACEHOLDER: &str = "type to search all keys and commands";
 pub struct Laid {
     columns: Vec<Vec<Line<'static>>>,
     column: u16,
+    area: Rect,
 }
 
 /// Keys or a command, and what they do.
@@ -40,12 +41,14 @@ type Entry = (String, String);
 
 impl Laid {
     pub fn lay_out(&mut self, help: &HelpDialog, state: &AppState, whole: Rect) -> DialogRest {
-        let room = list(area(whole));
+        let theme = &state.settings.theme;
+        let groups = groups(help, state);
+        self.area = area(help, &groups, whole);
+        let room = list(self.area);
         let count = (room.width + GAP) / (COLUMN + GAP);
         let count = count.max(1);
         self.column = (room.width + GAP) / count - GAP;
-        let theme = &state.settings.theme;
-        let blocks: Vec<Vec<Line>> = groups(help, state)
+        let blocks: Vec<Vec<Line>> = groups
             .into_iter()
             .map(|(title, entries)| block(&title, &entries, self.column, theme))
             .collect();
@@ -58,16 +61,15 @@ impl Laid {
         }
     }
 
-    pub fn draw(
-        &self,
-        help: &HelpDialog,
-        state: &AppState,
-        whole: Rect,
-        buf: &mut Buffer,
-    ) -> Option<Position> {
+    pub fn draw(&self, help: &HelpDialog, state: &AppState, buf: &mut Buffer) -> Option<Position> {
         let theme = &state.settings.theme;
-        let area = area(whole);
-        let inner = frame(area, "Keys and commands", Role::BorderFocused, theme, buf);
+        let area = self.area;
+        let title = if help.is_short {
+            "Keys of this question"
+        } else {
+            "Keys and commands"
+        };
+        let inner = frame(area, title, Role::BorderFocused, theme, buf);
         let more = match help.paging.below() {
             0 => String::new(),
             below => format!("{below} more ↓"),
@@ -92,10 +94,20 @@ impl Laid {
     }
 }
 
-fn area(whole: Rect) -> Rect {
+fn area(help: &HelpDialog, groups: &[(String, Vec<Entry>)], whole: Rect) -> Rect {
     let margin = if whole.width >= 80 { 4 } else { 0 };
-    let wanted = whole.height - u16::from(whole.height >= 12) * 2;
-    centred(whole, 180.min(whole.width - margin), wanted)
+    let most = whole.height - u16::from(whole.height >= 12) * 2;
+    if help.is_short && help.filter.is_empty() {
+        // As high as its entries need, so that part of the question stays visible.
+        let entries: usize = groups.iter().map(|(_, entries)| entries.len() + 1).sum();
+        let wanted = u16::try_from(entries).unwrap_or(u16::MAX).saturating_add(4);
+        return centred(
+            whole,
+            (COLUMN + 12).min(whole.width - margin),
+            wanted.min(most),
+        );
+    }
+    centred(whole, 180.min(whole.width - margin), most)
 }
 
 /// Below the filter and an empty row.
@@ -122,15 +134,19 @@ fn groups(help: &HelpDialog, state: &AppState) -> Vec<(String, Vec<Entry>)> {
     all.extend(more.map(|(name, about)| (name.to_owned(), about.to_owned())));
     let keymap = &state.settings.keymap;
     let is_narrowed = !help.filter.is_empty();
-    let contexts = help
-        .contexts()
-        .filter(|context| is_narrowed || help.first.contains(context) || ALWAYS.contains(context));
+    let is_short = help.is_short && !is_narrowed;
+    let contexts = help.contexts().filter(|context| {
+        let is_shown = help.first.contains(context) || ALWAYS.contains(context) && !is_short;
+        is_narrowed || is_shown
+    });
     let keys = contexts.map(|context| (context.title().to_owned(), bound(keymap, context)));
     let mut groups: Vec<(String, Vec<Entry>)> = keys.collect();
-    groups.insert(
-        help.first.len().min(groups.len()),
-        ("Commands".to_owned(), all),
-    );
+    if !is_short {
+        groups.insert(
+            help.first.len().min(groups.len()),
+            ("Commands".to_owned(), all),
+        );
+    }
     let words: Vec<String> = help
         .filter
         .text()
@@ -148,15 +164,20 @@ fn groups(help: &HelpDialog, state: &AppState) -> Vec<(String, Vec<Entry>)> {
 }
 
 fn bound(keymap: &Keymap, context: Context) -> Vec<Entry> {
+    let numbers = ("1 … 9", "Go to the answer with this number");
+    let numbers = (context == Context::Choice).then_some(numbers);
+    let numbers = numbers.map(|(keys, words)| (keys.to_owned(), words.to_owned()));
+    // In the help of a question, the key of that help is of no use.
+    let is_worth_it = |action: Action| !(context.is_question() && action == Action::Help);
     let actions = keymap.group(context).into_iter();
-    actions
-        .map(|(action, chords)| {
-            let chords = chords.iter().take(MOST_CHORDS);
-            let keys: Vec<String> = chords.map(ToString::to_string).collect();
-            let words = action.explain().trim_end_matches('.').to_owned();
-            (keys.join("  "), words)
-        })
-        .collect()
+    let actions = actions.filter(|(action, _)| is_worth_it(*action));
+    let bound = actions.map(|(action, chords)| {
+        let chords = chords.iter().take(MOST_CHORDS);
+        let keys: Vec<String> = chords.map(ToString::to_string).collect();
+        let words = action.explain().trim_end_matches('.').to_owned();
+        (keys.join("  "), words)
+    });
+    numbers.into_iter().chain(bound).collect()
 }
 
 fn block(title: &str, entries: &[Entry], room: u16, theme: &Theme) -> Vec<Line<'static>> {

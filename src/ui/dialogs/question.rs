@@ -2,6 +2,8 @@
 //!
 //! The words come from outside: they are revealed, wrapped and never cut, and each follows a mark of ours.
 
+mod options;
+mod tabs;
 #[cfg(test)]
 mod tests;
 
@@ -19,15 +21,15 @@ use super::{
     text_field, title,
 };
 use crate::app::dialogs::DialogRest;
-use crate::app::dialogs::question::{Asked, ChoiceDialog, Front, Questions};
+use crate::app::dialogs::question::{Asked, ChoiceDialog, Front, Page, Questions};
 use crate::app::pointer::Target;
 use crate::app::{AppState, Settings};
 use crate::keymap::Action;
-use crate::protocol::{CallRef, ChoiceOption};
+use crate::protocol::CallRef;
 use crate::theme::{Role, Theme};
 use crate::ui::highlight::{CodeColours, Highlights};
 use crate::ui::markdown;
-use crate::ui::text::{Indent, Row, chop, clean_line, reveal, width, wrap};
+use crate::ui::text::{Row, clean_line, reveal, width};
 
 /// The question in front, laid out by its kind.
 #[derive(Debug, Default)]
@@ -97,35 +99,37 @@ impl Laid {
         let theme = &settings.theme;
         let place = place_in_queue(questions.position());
         let place = Line::styled(place, theme.style(Role::Muted));
-        let request = dialog.request();
-        let heading = if self.choice.is_in_title {
-            request.question.clone()
-        } else if request.title.is_empty() {
-            heading(asked, state)
-        } else {
-            clean_line(&request.title, 1).into_owned()
+        let heading = match dialog.page() {
+            None => "Your answers".to_owned(),
+            Some(page) if self.choice.is_in_title => page.request().question.clone(),
+            Some(page) => heading(page, asked, state),
         };
         title(&self.choice.places, &heading, place, theme, buf);
         self.choice.draw(dialog, settings, now, buf)
     }
 }
 
-/// Call, edition, width, and the revision of the colours.
-type BodyKey = (CallRef, u64, u16, u64);
+/// Call, tab, edition, width, and the revision of the colours.
+type BodyKey = (CallRef, usize, u64, u16, u64);
 
-/// A question with answers to choose from.
+/// Questions with answers to choose from.
 #[derive(Debug, Default)]
 struct Choice {
     /// The text to read, and what it was laid out from.
     body: Vec<Row>,
     body_of: Option<BodyKey>,
-    /// The question and its options, below the text.
+    /// The question and its options, below the text; or the overview.
     rows: Vec<Row>,
     notice: Vec<Row>,
     /// The label of the text field.
     label: Vec<Row>,
-    /// The rows of each option.
+    /// The rows of each option, or of each question in the overview.
     options: Vec<Range<usize>>,
+    /// The text field counts as the option with this number.
+    own_words: Option<usize>,
+    /// The last rows describe the current option, and scroll into view with it.
+    has_preview: bool,
+    tabs: tabs::Tabs,
     places: Places,
     buttons: buttons::Row,
     /// The title shows the question, because it is short enough.
@@ -135,8 +139,6 @@ struct Choice {
 
 /// At the left of each row of the text to read, so that nothing in it can imitate an answer.
 const BAR: &str = "│ ";
-/// The width of labels.
-const LABEL: &str = "asked by     ";
 
 impl Choice {
     fn lay_out(
@@ -149,48 +151,70 @@ impl Choice {
     ) -> DialogRest {
         let (width, theme) = (places::inner_width(over), &settings.theme);
         self.lay_out_body(asked, dialog, settings, width, code);
-        self.is_in_title = fits_title(dialog, width, theme) && places::is_ruled(over);
-        (self.rows, self.options) = rows(asked, dialog, self.is_in_title, width, theme);
-        for rows in &mut self.options {
-            *rows = rows.start + self.body.len()..rows.end + self.body.len();
-        }
+        self.lay_out_rows(asked, dialog, over, theme);
         let end = self.body.len() + self.rows.len();
-        let chosen = dialog.at().and_then(|at| self.options.get(at).cloned());
-        let chosen = chosen.unwrap_or(end..end);
         let answers = arrange(answers(dialog, settings), width.into(), 1);
         self.notice = match dialog.notice() {
             Some(notice) => notice_rows(notice, width, theme),
             None => Vec::new(),
         };
-        self.label = match dialog.text() {
-            Some(_) => label_rows(dialog, width, theme),
-            None => Vec::new(),
-        };
+        let text = dialog.page().and_then(Page::text);
         let wanted = Wanted {
             content: end,
+            sticky: usize::from(dialog.has_tabs()),
             notice: self.notice.len(),
             label: self.label.len(),
-            field: dialog
-                .text()
-                .map_or(0, |text| text_field::height(text, width)),
+            field: text.map_or(0, |text| text_field::height(text, width)),
             buttons: answers.len(),
             ..Wanted::default()
         };
         self.places = Places::new(over, wanted);
+        self.tabs = tabs::Tabs::new(dialog, self.places.sticky);
         self.buttons = buttons::Row::place(answers, self.places.buttons);
         let visible = end.min(self.places.content.height.into());
         let furthest = end - visible;
-        self.offset = if dialog.follows() && !self.body.is_empty() && chosen.start >= furthest {
-            // The text was read already; now as many answers as possible are shown.
-            furthest
-        } else if dialog.follows() {
-            // Shows as much of the question above it as fits; if an option is too high, its beginning.
-            let last = chosen.end.saturating_sub(visible);
-            last.min(chosen.start).min(furthest)
-        } else {
-            dialog.reading().offset.min(furthest)
-        };
+        self.offset = self.offset(dialog, visible, furthest);
         DialogRest { furthest, visible }
+    }
+
+    /// The first row in view.
+    fn offset(&self, dialog: &ChoiceDialog, visible: usize, furthest: usize) -> usize {
+        let Some(page) = dialog.page().filter(|page| page.follows()) else {
+            return dialog.reading().offset.min(furthest);
+        };
+        let end = self.body.len() + self.rows.len();
+        let chosen = page.at().and_then(|at| self.options.get(at).cloned());
+        let chosen = chosen.unwrap_or(end..end);
+        if !self.body.is_empty() && chosen.start >= furthest {
+            // The text was read already; now as many answers as possible are shown.
+            return furthest;
+        }
+        // Shows as much of the question above it as fits; if an option is too high, its beginning.
+        let last = if self.has_preview { end } else { chosen.end };
+        let last = last.saturating_sub(visible);
+        last.min(chosen.start).min(furthest)
+    }
+
+    fn lay_out_rows(&mut self, asked: &Asked, dialog: &ChoiceDialog, over: Rect, theme: &Theme) {
+        let width = places::inner_width(over);
+        let Some(page) = dialog.page() else {
+            self.is_in_title = false;
+            (self.rows, self.options) = tabs::overview(dialog, width, theme);
+            (self.label, self.own_words) = (Vec::new(), None);
+            return;
+        };
+        self.is_in_title = fits_title(page, width, theme) && places::is_ruled(over);
+        let laid = options::rows(asked, page, self.is_in_title, width, theme);
+        (self.rows, self.options) = (laid.rows, laid.options);
+        self.has_preview = laid.has_preview;
+        for rows in &mut self.options {
+            *rows = rows.start + self.body.len()..rows.end + self.body.len();
+        }
+        self.own_words = page.text().map(|_| page.request().options.len());
+        self.label = match self.own_words {
+            Some(_) => options::label_rows(page, width, theme),
+            None => Vec::new(),
+        };
     }
 
     fn lay_out_body(
@@ -201,13 +225,14 @@ impl Choice {
         width: u16,
         code: &mut Highlights,
     ) {
-        let Some(body) = dialog.body() else {
+        let page = dialog.page();
+        let Some((page, body)) = page.and_then(|page| Some((page, page.body()?))) else {
             self.body.clear();
             self.body_of = None;
             return;
         };
         let epoch = settings.theme_epoch + code.revision();
-        let key = (asked.call, dialog.edition(), width, epoch);
+        let key = (asked.call, dialog.tab(), page.edition(), width, epoch);
         if self.body_of != Some(key) {
             self.body = body_rows(body, width, &settings.theme, code);
             self.body_of = Some(key);
@@ -219,8 +244,14 @@ impl Choice {
         if let Some(action) = self.buttons.hit(column, row) {
             return Some(Target::Button(action));
         }
-        let content = self.places.content;
-        if !content.contains((column, row).into()) {
+        if let Some(tab) = self.tabs.hit(column, row) {
+            return Some(Target::Tab(tab));
+        }
+        let (content, position) = (self.places.content, Position::new(column, row));
+        if self.places.label.contains(position) || self.places.field.contains(position) {
+            return self.own_words.map(Target::Option);
+        }
+        if !content.contains(position) {
             return None;
         }
         let row = self.offset + usize::from(row - content.y);
@@ -238,6 +269,7 @@ impl Choice {
         let (places, theme) = (&self.places, &settings.theme);
         let rows = self.body.iter().chain(&self.rows).skip(self.offset);
         draw_rows(places.content, rows, buf);
+        self.tabs.draw(dialog, theme, buf);
         let end = self.offset + usize::from(places.content.height);
         let words = match (self.body.len() + self.rows.len()).saturating_sub(end) {
             0 => Line::default(),
@@ -254,12 +286,18 @@ impl Choice {
         draw_rows(places.notice, &self.notice, buf);
         self.buttons.draw(|_| dialog.is_armed(now), theme, buf);
         draw_rows(places.label, &self.label, buf);
-        let caret = text_field::draw(dialog.text()?, theme, places.field, buf);
-        caret.filter(|_| dialog.is_writing())
+        let page = dialog.page()?;
+        let caret = text_field::draw(page.text()?, theme, places.field, buf);
+        caret.filter(|_| page.is_writing())
     }
 }
 
-fn heading(asked: &Asked, state: &AppState) -> String {
+fn heading(page: &Page, asked: &Asked, state: &AppState) -> String {
+    let request = page.request();
+    let named = [&request.title, &request.header];
+    if let Some(name) = named.into_iter().find(|name| !name.is_empty()) {
+        return clean_line(name, 1).into_owned();
+    }
     let call = state.calls.find(asked.call).map(|key| state.calls.get(key));
     match call {
         Some(call) => format!("{} asks", clean_line(&call.tool.name, 1)),
@@ -268,8 +306,8 @@ fn heading(asked: &Asked, state: &AppState) -> String {
 }
 
 /// Whether the title has room for the whole question.
-fn fits_title(dialog: &ChoiceDialog, columns: u16, theme: &Theme) -> bool {
-    let request = dialog.request();
+fn fits_title(page: &Page, columns: u16, theme: &Theme) -> bool {
+    let request = page.request();
     let place = width(&place_in_queue((99, 99)));
     let fits = width(&request.question) <= room_of_heading(columns, place);
     let is_plain = reveal(&request.question, theme).to_string() == request.question;
@@ -290,124 +328,25 @@ fn body_rows(body: &str, columns: u16, theme: &Theme, code: &mut Highlights) -> 
     rows
 }
 
-/// The question and its options, and the rows of each option.
-fn rows(
-    asked: &Asked,
-    dialog: &ChoiceDialog,
-    is_in_title: bool,
-    columns: u16,
-    theme: &Theme,
-) -> (Vec<Row>, Vec<Range<usize>>) {
-    let mut rows = Vec::new();
-    if let Some(asker) = &asked.asker {
-        let label = Span::styled(LABEL, theme.style(Role::Muted));
-        rows.extend(chop(
-            reveal(asker, theme),
-            columns,
-            &Indent::all(vec![label]),
-        ));
-    }
-    let request = dialog.request();
-    let is_left_out = is_in_title || request.question.is_empty();
-    let lines = request.question.split('\n').filter(|_| !is_left_out);
-    for (index, line) in lines.enumerate() {
-        let mark = if index == 0 { "? " } else { "  " };
-        let indent = Indent {
-            first: vec![Span::styled(mark, theme.style(Role::Accent))],
-            gutter: 2,
-            rest: vec![Span::raw("  ")],
-        };
-        rows.extend(wrap(reveal(line, theme), columns, &indent));
-    }
-    if !request.options.is_empty() && !rows.is_empty() {
-        rows.push(Row::decoration(Line::default()));
-    }
-    let mut options = Vec::new();
-    for (index, option) in request.options.iter().enumerate() {
-        let first = rows.len();
-        rows.extend(option_rows(index, option, dialog, columns, theme));
-        options.push(first..rows.len());
-    }
-    (rows, options)
-}
-
-/// `› 1 [x] label`, and its description below.
-fn option_rows(
-    index: usize,
-    option: &ChoiceOption,
-    dialog: &ChoiceDialog,
-    columns: u16,
-    theme: &Theme,
-) -> Vec<Row> {
-    let is_at = dialog.at() == Some(index);
-    let mut mark = format!("{} {} ", if is_at { "›" } else { " " }, index + 1);
-    if dialog.request().several {
-        mark.push_str(if dialog.is_marked(index) {
-            "[x] "
-        } else {
-            "[ ] "
-        });
-    }
-    let indent = |first: String| {
-        let gutter = u16::try_from(width(&first)).unwrap_or(u16::MAX);
-        Indent {
-            rest: vec![Span::raw(" ".repeat(gutter.into()))],
-            first: vec![Span::styled(first, theme.style(Role::Accent))],
-            gutter,
-        }
-    };
-    let styled = |text: &str, role: Role| {
-        let mut line = reveal(text, theme);
-        for span in &mut line.spans {
-            span.style = theme.style(role).patch(span.style);
-        }
-        line
-    };
-    let below = " ".repeat(width(&mark));
-    let role = if is_at { Role::Chosen } else { Role::Text };
-    let mut rows = Vec::new();
-    for line in option.label.split('\n') {
-        let first = if rows.is_empty() {
-            mark.clone()
-        } else {
-            below.clone()
-        };
-        rows.extend(wrap(styled(line, role), columns, &indent(first)));
-    }
-    for line in option.about.split('\n').filter(|line| !line.is_empty()) {
-        rows.extend(wrap(
-            styled(line, Role::Muted),
-            columns,
-            &indent(below.clone()),
-        ));
-    }
-    rows
-}
-
-fn label_rows(dialog: &ChoiceDialog, columns: u16, theme: &Theme) -> Vec<Row> {
-    let request = dialog.request();
-    let words = match (request.options.is_empty(), request.several) {
-        (true, _) => "your answer",
-        (false, false) => "or in your own words",
-        (false, true) => "in your own words",
-    };
-    let line = Line::styled(words, theme.style(Role::Muted));
-    chop(line, columns, &Indent::default())
-}
-
 /// What the keys do now.
 fn answers(dialog: &ChoiceDialog, settings: &Settings) -> Vec<Button> {
+    let page = dialog.page();
     let is_possible = |action: Action| match action {
-        Action::Mark => dialog.request().several,
-        Action::OpenEditor => dialog.body().is_some(),
+        Action::Mark => page.is_some_and(|page| page.request().several),
+        Action::OpenEditor => page.is_some_and(|page| page.body().is_some()),
+        Action::NextQuestion => page.is_some() && dialog.has_tabs(),
+        Action::PreviousQuestion => dialog.tab() > 0,
+        Action::Next | Action::Previous => page.is_some(),
         _ => true,
     };
     let actions = [
         (Action::Choose, 0),
         (Action::Mark, 1),
         (Action::OpenEditor, 1),
+        (Action::NextQuestion, 2),
         (Action::Dismiss, 2),
         (Action::Back, 2),
+        (Action::PreviousQuestion, 5),
         (Action::Next, 3),
         (Action::Previous, 4),
     ];
@@ -416,7 +355,11 @@ fn answers(dialog: &ChoiceDialog, settings: &Settings) -> Vec<Button> {
     let button = |(action, rank): &(Action, usize)| {
         // Keys that are bound everywhere are not listed here.
         settings.keymap.chord_for(*action, &[context])?;
-        let button = Button::new(*action, action.describe(), context, &settings.keymap)?;
+        let words = match action {
+            Action::Choose if page.is_none() => "submit",
+            _ => action.describe(),
+        };
+        let button = Button::new(*action, words, context, &settings.keymap)?;
         Some(Button {
             rank: *rank,
             ..button

@@ -35,7 +35,7 @@ pub fn detail_rows(call: &Call, state: &AppState, cx: &mut CellContext) -> Vec<R
             rows.extend(lines(output, cx));
             if output != completed.text {
                 rows.push(Row::default());
-                rows.push(heading("Told the model", cx));
+                rows.push(heading("Sent to the model", cx));
                 rows.extend(lines(&completed.text, cx));
             }
         }

@@ -4,6 +4,7 @@
 mod bars;
 mod detail;
 mod strip;
+mod subagents;
 
 pub use detail::{detail_rows, draw_detail};
 pub use strip::{draw as draw_strip, height as strip_height};
@@ -18,7 +19,7 @@ use ratatui::text::{Line, Span};
 use self::bars::{Clock, Part};
 use super::cells::{is_own_command, phase_words, seconds, shown_subject, state_role};
 use super::text::{clean, overwritten, strip_ansi, truncate, truncate_middle, width};
-use crate::app::call::{Call, State};
+use crate::app::call::{Call, CallKey, State};
 use crate::app::panel::{ListRow, Place, Turn, background_time};
 use crate::app::{AppState, Focus};
 use crate::protocol::{CallOutcome, Phase};
@@ -27,8 +28,8 @@ use crate::theme::{Role, Theme};
 
 /// The column of times, and of the words of calls that don't run yet, which may extend into the bar.
 const TIME: usize = 7;
-/// The marks: the outcome, and whether the model has the result.
-const MARKS: usize = 3;
+/// The marks: how it went, and whether the model has it.
+pub const MARKS: usize = 3;
 /// A shorter saving is not mentioned.
 const WORTH_SAYING: Duration = Duration::from_millis(50);
 
@@ -46,13 +47,20 @@ pub enum ListLine {
     Model,
     /// A call, by its index among the rows that can be selected.
     Row(usize),
+    /// What the subagent has done that the call with this number has started.
+    Subagent(usize),
 }
 
 impl Listed {
+    /// Whether this row has started a subagent, whose calls can be folded.
+    pub fn folds(&self, row: usize) -> bool {
+        self.lines.contains(&ListLine::Subagent(row))
+    }
+
     /// The call in a row of the screen.
     pub fn row(&self, line: usize) -> Option<usize> {
         match self.lines.get(line)? {
-            ListLine::Row(index) => Some(*index),
+            ListLine::Row(index) | ListLine::Subagent(index) => Some(*index),
             ListLine::Blank | ListLine::Model => None,
         }
     }
@@ -75,27 +83,26 @@ pub fn lay_out(state: &AppState, panel: Rect, strip: Rect) -> Listed {
         height: inner.height - head,
         ..inner
     };
-    let rows = state.panel.rows(&state.calls);
+    let rows = state.rows();
     let lines = visible(state, &rows, usize::from(area.height));
     Listed { area, lines }
 }
 
 /// The selected call stays visible; if the panel is not focused, the end does. Background commands are always listed.
 fn visible(state: &AppState, rows: &[ListRow], height: usize) -> Vec<ListLine> {
-    let in_turn = |row: &&ListRow| row.place != Place::Background;
+    let in_turn = |row: &&ListRow| !row.place.is_background();
     let calls = rows.iter().take_while(in_turn).count();
-    let below: Vec<ListLine> = (calls..rows.len()).map(ListLine::Row).collect();
+    let below = subagents::lines(state, rows, calls..rows.len());
     let below = &below[..below.len().min(height / 2)];
     let room = height - below.len();
     let mut lines = Vec::with_capacity(height);
     if state
-        .panel
-        .shown()
+        .listed_turn()
         .is_some_and(|turn| !turn.writing.is_empty())
     {
         lines.push(ListLine::Model);
     }
-    lines.extend((0..calls).map(ListLine::Row));
+    lines.extend(subagents::lines(state, rows, 0..calls));
     let end = lines.len().saturating_sub(room);
     let from = if state.focus == Focus::Panel {
         let chosen = ListLine::Row(state.panel.chosen);
@@ -129,7 +136,7 @@ pub fn draw(state: &AppState, listed: &Listed, panel: Rect, buf: &mut Buffer) {
     }
     let columns = Columns::of(area.width);
     let clock = clock(state, columns.bar);
-    let rows = state.panel.rows(&state.calls);
+    let rows = state.rows();
     for (y, line) in (area.y..area.bottom()).zip(&listed.lines) {
         let at = Rect {
             y,
@@ -145,13 +152,21 @@ pub fn draw(state: &AppState, listed: &Listed, panel: Rect, buf: &mut Buffer) {
                 };
                 match row.place {
                     Place::Turn { depth } => {
-                        let call = state.calls.get(row.call);
-                        draw_call(call, depth, state, clock.as_ref(), columns, at, buf);
+                        draw_call(row.call, depth, state, clock.as_ref(), columns, at, buf);
                     }
-                    Place::Background => draw_background(state.calls.get(row.call), state, at, buf),
+                    Place::Background { depth: 0 } => draw_background(row.call, state, at, buf),
+                    // They are on no clock that is shown.
+                    Place::Background { depth } => {
+                        draw_call(row.call, depth, state, None, columns, at, buf);
+                    }
                 }
                 if focused && state.panel.chosen == *index {
                     buf.set_style(at, theme.style(Role::Chosen));
+                }
+            }
+            ListLine::Subagent(index) => {
+                if let Some(row) = rows.get(*index) {
+                    subagents::draw_words(row.call, state, at, buf);
                 }
             }
         }
@@ -177,7 +192,7 @@ impl Columns {
 }
 
 fn clock(state: &AppState, cells: u16) -> Option<Clock> {
-    let turn = state.panel.shown()?;
+    let turn = state.listed_turn()?;
     let start = turn.start(&state.calls)?;
     Some(Clock::new(start, turn.end(&state.calls, state.now), cells))
 }
@@ -185,12 +200,13 @@ fn clock(state: &AppState, cells: u16) -> Option<Clock> {
 /// The turn's number, how long it takes, what overlapping saved, how many calls are in which state, and the clock.
 fn header(state: &AppState, area: Rect) -> Vec<Line<'static>> {
     let theme = &state.settings.theme;
-    let Some(turn) = state.panel.shown() else {
+    let Some(turn) = state.listed_turn() else {
         return Vec::new();
     };
     let columns = Columns::of(area.width);
     let clock = clock(state, columns.bar);
     let title = match turn.number {
+        _ if state.viewed().is_some() => "Subagent".to_owned(),
         Some(number) => format!("Turn {number}"),
         None => "Your commands".to_owned(),
     };
@@ -288,7 +304,7 @@ fn draw_model(
     let theme = &state.settings.theme;
     let label = format!("{}model", " ".repeat(MARKS));
     buf.set_string(area.x, area.y, label, theme.style(Role::Muted));
-    if let (Some(turn), Some(clock)) = (state.panel.shown(), clock) {
+    if let (Some(turn), Some(clock)) = (state.listed_turn(), clock) {
         let bar = bars::of_model(&turn.writing, clock);
         draw_bar(&bar, theme.style(Role::Accent), theme, columns, area, buf);
     }
@@ -316,7 +332,7 @@ fn draw_bar(
 
 /// `✓→ Read src/lib.rs   ·━━━━     0.1s`.
 fn draw_call(
-    call: &Call,
+    key: CallKey,
     depth: u16,
     state: &AppState,
     clock: Option<&Clock>,
@@ -325,10 +341,11 @@ fn draw_call(
     buf: &mut Buffer,
 ) {
     let theme = &state.settings.theme;
+    let call = state.calls.get(key);
     let style = theme.style(state_role(call));
     let indent = 2 * depth;
     let label = usize::from(columns.label.saturating_sub(indent));
-    let line = label_of(call, state, label);
+    let line = label_of(key, state, label);
     buf.set_line(
         area.x + indent,
         area.y,
@@ -349,8 +366,18 @@ fn draw_call(
 }
 
 /// The marks, the name and the subject.
-fn label_of(call: &Call, state: &AppState, room: usize) -> Line<'static> {
+fn label_of(key: CallKey, state: &AppState, room: usize) -> Line<'static> {
     let theme = &state.settings.theme;
+    let call = state.calls.get(key);
+    let mark = Span::styled(mark(call), theme.style(state_role(call)));
+    if let Some(nested) = state.subagents.of_call(key) {
+        let about = truncate(
+            &clean(&nested.about.description),
+            room.saturating_sub(MARKS),
+        );
+        let about = Span::styled(about, theme.style(Role::Strong));
+        return Line::from(vec![mark, given(call, theme), about]);
+    }
     let name = shown_name(call);
     let subject = shown_subject(call, state);
     let first = clean(subject.lines().next().unwrap_or_default()).into_owned();
@@ -360,17 +387,22 @@ fn label_of(call: &Call, state: &AppState, room: usize) -> Line<'static> {
     } else {
         truncate(&first, left)
     };
-    let given = match call.state {
-        State::Yielded(_) => "→ ",
-        State::Arriving(_) | State::Queued | State::Executing(_) | State::Completed(_) => "  ",
-    };
     Line::from(vec![
-        Span::styled(mark(call), theme.style(state_role(call))),
-        Span::styled(given, theme.style(Role::Yielded)),
+        mark,
+        given(call, theme),
         Span::styled(name, theme.style(Role::Strong)),
         Span::raw(" "),
         Span::styled(shown, theme.style(Role::Text)),
     ])
+}
+
+/// Whether the model has it.
+fn given(call: &Call, theme: &Theme) -> Span<'static> {
+    let given = match call.state {
+        State::Yielded(_) => "→ ",
+        State::Arriving(_) | State::Queued | State::Executing(_) | State::Completed(_) => "  ",
+    };
+    Span::styled(given, theme.style(Role::Yielded))
 }
 
 fn shown_name(call: &Call) -> String {
@@ -394,8 +426,9 @@ fn mark(call: &Call) -> &'static str {
 }
 
 /// `& npm run dev   in background   4m 12s`.
-fn draw_background(call: &Call, state: &AppState, area: Rect, buf: &mut Buffer) {
+fn draw_background(key: CallKey, state: &AppState, area: Rect, buf: &mut Buffer) {
     let theme = &state.settings.theme;
+    let call = state.calls.get(key);
     let words = background_words(call, state);
     let room = usize::from(area.width).saturating_sub(width(&words) + 4);
     let line = Line::from(vec![

@@ -8,11 +8,10 @@ use ratatui::text::{Line, Span};
 use super::{
     ListLine, Listed, background_words, first_line, last_line, mark, shown_name, time_words,
 };
-use crate::app::call::Call;
 use crate::app::panel::{ListRow, Place};
 use crate::app::{AppState, Focus};
 use crate::theme::Role;
-use crate::ui::cells::state_role;
+use crate::ui::cells::{state_role, subagent_counts, subagent_doing};
 use crate::ui::text::{truncate, width};
 
 /// The last line is left out if it has less room than this.
@@ -49,10 +48,10 @@ pub(super) fn lay_out(state: &AppState, area: Rect) -> Listed {
 /// The indexes of the listed rows.
 fn listed(state: &AppState) -> Vec<usize> {
     let focused = state.focus == Focus::Panel;
-    let rows = state.panel.rows(&state.calls);
+    let rows = state.rows();
     let shown = |row: &ListRow| {
         let runs = !state.calls.get(row.call).is_over();
-        focused || runs || row.place == Place::Background
+        focused || row.place.depth() == 0 && (runs || row.place.is_background())
     };
     let rows = rows.iter().enumerate();
     rows.filter(|(_, row)| shown(row))
@@ -62,7 +61,7 @@ fn listed(state: &AppState) -> Vec<usize> {
 
 pub fn draw(state: &AppState, listed: &Listed, buf: &mut Buffer) {
     let area = listed.area;
-    let rows = state.panel.rows(&state.calls);
+    let rows = state.rows();
     for (y, line) in (area.y..area.bottom()).zip(0..) {
         let Some((index, row)) = listed.row(line).and_then(|it| Some((it, rows.get(it)?))) else {
             continue;
@@ -72,7 +71,7 @@ pub fn draw(state: &AppState, listed: &Listed, buf: &mut Buffer) {
             height: 1,
             ..area
         };
-        draw_line(state.calls.get(row.call), row.place, state, at, buf);
+        draw_line(*row, state, at, buf);
         if state.focus == Focus::Panel && state.panel.chosen == index {
             buf.set_style(at, state.settings.theme.style(Role::Chosen));
         }
@@ -80,18 +79,34 @@ pub fn draw(state: &AppState, listed: &Listed, buf: &mut Buffer) {
 }
 
 /// `● Bash pytest -q  12s  tests/test_total.py ....F`.
-fn draw_line(call: &Call, place: Place, state: &AppState, area: Rect, buf: &mut Buffer) {
+fn draw_line(row: ListRow, state: &AppState, area: Rect, buf: &mut Buffer) {
     let theme = &state.settings.theme;
-    let (name, words, role) = match place {
-        Place::Turn { .. } => {
-            let (words, role) = time_words(call, state);
-            (format!("{} ", shown_name(call)), words, role)
+    let call = state.calls.get(row.call);
+    let nested = state.subagents.of_call(row.call);
+    let area = indented(area, 2 * row.place.depth());
+    let (name, words, role) = match row.place {
+        Place::Background { depth: 0 } => {
+            (String::new(), background_words(call, state), Role::Muted)
         }
-        Place::Background => (String::new(), background_words(call, state), Role::Muted),
+        Place::Turn { .. } | Place::Background { .. } => {
+            let (words, role) = time_words(call, state);
+            let name = match nested {
+                Some(_) => String::new(),
+                None => format!("{} ", shown_name(call)),
+            };
+            (name, words, role)
+        }
     };
     let whole = usize::from(area.width);
     let used = 2 + width(&name) + GAP + width(&words);
-    let printed = last_line(call);
+    let printed = match nested {
+        Some(nested) if nested.is_over() => subagent_counts(nested),
+        Some(nested) => {
+            let (doing, used) = (subagent_doing(nested, state), subagent_counts(nested));
+            format!("{doing} · {used}")
+        }
+        None => last_line(call),
+    };
     // Half of the line is for the output, if there is any.
     let most = if printed.is_empty() || whole < 4 * SHORTEST_LINE {
         whole.saturating_sub(used)
@@ -101,9 +116,9 @@ fn draw_line(call: &Call, place: Place, state: &AppState, area: Rect, buf: &mut 
             .min(whole)
             .saturating_sub(used)
     };
-    let mark_role = match place {
-        Place::Turn { .. } => state_role(call),
-        Place::Background => Role::Executing,
+    let mark_role = match row.place {
+        Place::Background { depth: 0 } => Role::Executing,
+        Place::Turn { .. } | Place::Background { .. } => state_role(call),
     };
     let line = Line::from(vec![
         Span::styled(format!("{} ", mark(call)), theme.style(mark_role)),
@@ -118,5 +133,14 @@ fn draw_line(call: &Call, place: Place, state: &AppState, area: Rect, buf: &mut 
         let x = end + u16::try_from(GAP).unwrap_or(0);
         let style = theme.style(Role::Faint);
         buf.set_string(x, area.y, truncate(&printed, room), style);
+    }
+}
+
+fn indented(area: Rect, by: u16) -> Rect {
+    let by = by.min(area.width);
+    Rect {
+        x: area.x + by,
+        width: area.width - by,
+        ..area
     }
 }

@@ -247,7 +247,15 @@ fn a_click_does_not_answer_before_it_may() {
 fn the_help_opens_over_a_question_and_leaves_it_unanswered() {
     let mut screen = asked("Bash", 80, 24);
     screen.press("?");
-    assert_eq!(screen.lines_with("Keys and commands").len(), 1);
+    assert_eq!(screen.lines_with("Keys of this question").len(), 1);
+    assert_eq!(screen.lines_with("Allow this call once").len(), 1);
+    assert_eq!(screen.lines_with("/model"), [""; 0], "only its own keys");
+    screen.types("model");
+    assert_ne!(
+        screen.lines_with("/model"),
+        [""; 0],
+        "the rest is found by typing"
+    );
     assert_eq!(screen.press("esc"), []);
     assert_eq!(screen.press("y"), [], "armed anew");
     assert_eq!(screen.lines_with("y yes").len(), 1);

@@ -136,7 +136,7 @@ fn the_person_reads_a_sentence_and_the_detail_view_has_what_the_model_was_told()
     );
     screen.press("ctrl+t enter");
     let text = screen.text();
-    let (_, told) = text.split_once("Told the model").expect("a heading");
+    let (_, told) = text.split_once("Sent to the model").expect("a heading");
     assert!(told.contains("The user did not allow it"), "{text}");
 }
 

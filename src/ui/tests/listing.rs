@@ -208,7 +208,7 @@ fn the_detail_view_of_a_background_command_has_its_live_output() {
         .tool("server", "Bash")
         .prints("GET /index.html 200\n");
     let text = screen.text();
-    let (output, told) = text.split_once("Told the model").expect("a heading");
+    let (output, told) = text.split_once("Sent to the model").expect("a heading");
     assert!(output.contains("GET /index.html 200"), "{text}");
     assert!(told.contains("Command running in background"), "{text}");
 }

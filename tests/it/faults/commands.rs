@@ -14,7 +14,7 @@ fn run(command: &str) -> (&'static str, Value) {
     ("Bash", json!({ "command": command }))
 }
 
-/// Plays commands, and returns the program's home with what the model was told.
+/// Runs commands, and returns the program's home and the results that the model got.
 fn commands(commands: &[&str]) -> (Program, Vec<String>) {
     let calls: Vec<_> = commands.iter().map(|command| run(command)).collect();
     let played = play(Program::new(), &calls);
@@ -28,7 +28,7 @@ fn b1_a_command_that_floods_is_cut_and_fills_no_memory() {
         let program = Program::new();
         let pid = std::sync::Arc::new(std::sync::OnceLock::new());
         let known = pid.clone();
-        // While it waits for the second answer, it still can be looked at.
+        // While it waits for the second answer, its memory can be measured.
         let small = Piece::until(move || {
             let memory = known.get().map(|pid| peak_memory(*pid));
             memory.is_some_and(|memory| memory < 200_000)
@@ -273,7 +273,7 @@ fn b12_commands_in_the_background_end_with_the_program() {
     assert_eq!(played.program.read("started").lines().count(), 20);
 }
 
-/// The guard of the commands is there without a screen as well.
+/// The guard also ends commands of a run without a screen.
 #[test]
 fn d6_b9_commands_of_a_headless_run_end_when_it_is_killed_or_crashes() {
     for signal in [Signal::KILL, Signal::ABORT, Signal::SEGV] {
@@ -284,7 +284,7 @@ fn d6_b9_commands_of_a_headless_run_end_when_it_is_killed_or_crashes() {
         let mut child = program.start(&server, Wire::Anthropic, &arguments);
         wait_for_some(|| program.path("started").exists().then_some(()));
         let pid = rustix::process::Pid::from_child(&child);
-        // The first one of some kinds is only noted: a fault would come again at once.
+        // For some signals the first one is only recorded, because a fault would raise it again at once.
         wait_for_some(|| {
             let _ = rustix::process::kill_process(pid, signal);
             child.try_wait().expect("a child")

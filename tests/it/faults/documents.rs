@@ -1,4 +1,4 @@
-//! C: single files that are not what the file tools would like.
+//! C: single files that the file tools can't handle normally.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -119,7 +119,7 @@ fn c4_bytes_that_are_no_text_are_named_and_never_changed() {
         let Played { program, results } =
             play(program, &[read(name), edit(name, "needle", "thread")]);
         let after = fs::read(program.path(name)).expect("there");
-        // Either it is refused, or every other byte is as it was.
+        // Either it is refused, or every other byte is unchanged.
         let edited = match name {
             "utf16" => b"\xff\xfet\x00h\x00r\x00e\x00a\x00d\x00".to_vec(),
             _ => [&b"a thread"[..], b"\0 here\n"].concat(),

@@ -1,4 +1,4 @@
-//! Files that are not what they should be, or do not stay what they were.
+//! Files that are invalid, or that change.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -14,7 +14,7 @@ use crate::support::{Output, Program, Pty};
 
 const FIND: [&str; 4] = ["-p", "find *.rs", "--provider", "builtin"];
 
-/// It has ended by itself, well, and everything held.
+/// It ended by itself with success, and everything held.
 fn assert_calm(program: &Program, output: &Output) {
     assert_eq!(output.code, Some(0), "{output:?}");
     assert_held(program, output);
@@ -133,7 +133,7 @@ fn x6_a_session_whose_file_is_removed_before_the_end_is_there_after_it() {
     assert_goes_on(tui.into_program(), &["first question", "Answer one."]);
 }
 
-/// The session goes on, and holds each of these once.
+/// The session can be continued, and holds each of these once.
 fn assert_goes_on(program: Program, said: &[&str]) {
     let provider = format!(
         "script:{}",
@@ -246,7 +246,7 @@ fn f2_what_is_missing_of_a_resumed_session_is_said() {
     );
 }
 
-/// A disk without room, played by a limit on the length of files.
+/// A limit on the length of files plays a full disk.
 #[test]
 fn f3_while_the_disk_is_full_the_screen_says_so_and_nothing_is_lost() {
     let program = Program::new();
@@ -261,7 +261,7 @@ fn f3_while_the_disk_is_full_the_screen_says_so_and_nothing_is_lost() {
     let mut tui = Pty::run(program, &command, &[], 100, 20);
     tui.wait_for("script · asks");
     tui.send("first question\r").wait_for("! not saved:");
-    // The next one is asked once a turn is over, or what is said about it has scrolled away.
+    // The next one is sent after the turn is over, or the message about it would have scrolled away.
     tui.wait_for("ONE").wait_gone("interrupt");
     tui.send("second question\r").wait_for("TWO");
     tui.wait_gone("interrupt").wait_for("! not saved:");

@@ -1,5 +1,5 @@
-//! What holds whatever fault was played: no panic, the terminal as before, no process and no temporary file left, nothing
-//! lost or doubled in the session, and words about it.
+//! What holds after every fault: no panic, the terminal restored, no process and no temporary file left, nothing lost
+//! or duplicated in the session, and a message about it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::support::server::PATIENCE;
 use crate::support::wire::{Part, call, text};
 use crate::support::{Output, Program, Pty, Server, Wire};
 
-/// Asserts it of a run without a screen that has ended by itself.
+/// Asserts it for a run without a screen that ended by itself.
 pub fn assert_held(program: &Program, output: &Output) {
     assert!(output.code.is_some(), "a signal has ended it: {output:?}");
     for text in [&output.stdout, &output.stderr] {
@@ -32,7 +32,7 @@ pub fn assert_held(program: &Program, output: &Output) {
     assert_whole(program);
 }
 
-/// Asserts it of a screen, whatever has ended it.
+/// Asserts it for a screen, however it ended.
 pub fn assert_screen_held(tui: &Pty, end: &End) {
     let shown = end.screen.contents();
     let written = String::from_utf8_lossy(&end.bytes);
@@ -43,25 +43,25 @@ pub fn assert_screen_held(tui: &Pty, end: &End) {
     assert_whole(tui.program());
 }
 
-/// Ends a screen that has nothing in its draft, in order, and asserts it.
+/// Ends a screen with an empty draft normally, and asserts it.
 pub fn leave(tui: &mut Pty) -> End {
-    // While a turn runs the key means the turn.
+    // While a turn runs, the key applies to the turn.
     let end = tui.wait_gone("Esc interrupt").send("\x03\x03").exit();
     assert_eq!(end.code, 0);
     assert_screen_held(tui, &end);
     end
 }
 
-/// Every line of every session counts on, and no call has two results.
+/// The records of every session are numbered without gaps, and no call has two results.
 pub fn assert_whole(program: &Program) {
     let logs = files_below(&program.data().join("sessions"));
-    // A fault may have put something else there, which never ends.
+    // A fault may have put something else there that never ends.
     for file in logs.iter().filter(|file| is_plain(file)) {
         let log = std::fs::read_to_string(file).unwrap_or_default();
         let mut last = None;
         let mut calls: BTreeMap<String, [usize; 2]> = BTreeMap::new();
         for line in log.lines() {
-            // What a fault has put there is passed over by the program, too.
+            // The program also skips what a fault has put there.
             let Ok(record) = serde_json::from_str::<Value>(line) else {
                 continue;
             };
@@ -75,7 +75,7 @@ pub fn assert_whole(program: &Program) {
                     let id = id(&record["result"]["tool_use_id"]);
                     let [made, answered] = calls.entry(id).or_default();
                     *answered += 1;
-                    // One whose input cannot be read is answered without having been made.
+                    // A call whose input cannot be read gets a result without being made.
                     assert!(*answered <= (*made).max(1), "a second result: {line}");
                 }
                 _ => {}
@@ -88,9 +88,9 @@ fn is_plain(file: &Path) -> bool {
     file.symlink_metadata().is_ok_and(|file| file.is_file())
 }
 
-/// No process that was started in the program's home, and no half-written file in its workspace.
+/// No process that was started in the program's home, and no temporary file in its workspace.
 pub fn assert_nothing_left(program: &Program) {
-    // Who was killed is gone a moment later.
+    // A killed process disappears a moment later.
     let since = Instant::now();
     loop {
         let left = processes_of(program);
@@ -113,7 +113,7 @@ pub fn assert_nothing_left(program: &Program) {
     assert!(drafts.is_empty(), "{drafts:?}");
 }
 
-/// Whoever was started in the program's home, by its environment.
+/// The processes started in the program's home, found by their environment.
 fn processes_of(program: &Program) -> Vec<String> {
     let home = program.workspace().parent().expect("a home").to_owned();
     let home = format!("HOME={}", home.display());
@@ -134,7 +134,7 @@ pub fn processes() -> Vec<PathBuf> {
     paths.filter(|path| is_process(path)).collect()
 }
 
-/// The most memory that a process has had, in kB.
+/// The peak memory of a process, in kB.
 pub fn peak_memory(pid: Pid) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
     let status = status.expect("it runs");
@@ -143,14 +143,14 @@ pub fn peak_memory(pid: Pid) -> u64 {
     peak.and_then(|peak| peak.parse().ok()).expect("a number")
 }
 
-/// A run whose model made some calls, one in each answer.
+/// A run whose model made some calls, one per answer.
 pub struct Played {
     pub program: Program,
-    /// What the model was told of each.
+    /// The results that the model got.
     pub results: Vec<String>,
 }
 
-/// Plays calls on a program that asks about nothing, and asserts that everything held.
+/// Plays calls on a program that never asks, and asserts that everything held.
 pub fn play(program: Program, calls: &[(&'static str, Value)]) -> Played {
     play_with(program, calls, &["--permission-mode", "bypassPermissions"])
 }

@@ -1,4 +1,4 @@
-//! Faults of hooks, as a whole run meets them: what a guard cannot say is never taken for a yes, and nothing stays behind.
+//! Faults of hooks in a whole run: a hook that fails never counts as a yes, and nothing is left behind.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::held::{assert_held, play};
 use crate::support::wire::{bash, text};
 use crate::support::{Output, Program, Server, Wire};
 
-/// A run whose model wants to touch a file, with one hook of the person's own.
+/// A run whose model wants to touch a file, with one hook in the person's settings.
 fn run(event: &str, command: &str, timeout: f64) -> (Program, Server, Output) {
     let mode = ["--permission-mode", "bypassPermissions"];
     run_in(Program::new(), event, command, timeout, &mode)
@@ -116,8 +116,7 @@ fn g2_g3_g6_a_hook_of_any_event_that_misbehaves_lets_the_run_end() {
     }
 }
 
-/// A hook's yes is no more than the person's default: what a rule forbids stays forbidden, also for what a hook made of
-/// the call.
+/// A hook's yes doesn't override a deny rule, even if the hook changed the call.
 #[test]
 fn g4_neither_a_yes_nor_another_command_of_a_hook_gets_past_a_rule() {
     let answer = |output: &serde_json::Value| {

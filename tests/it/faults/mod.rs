@@ -1,8 +1,8 @@
-//! Faults played on the whole program: whatever happens, it says so and how to go on, loses nothing, leaves the terminal
-//! as it was and nothing running, and nobody reads the text of a panic. [`held`] asserts that.
+//! Faults played on the whole program. After each of them it says what happened and how to continue, loses nothing,
+//! restores the terminal, leaves nothing running, and prints no text of a panic. [`held`] asserts that.
 //!
 //! Each has a letter for what misbehaves (A the model's server, B commands, C files, D the terminal, F sessions and
-//! settings, G hooks, H load, X more of them) and a number; the names of its tests begin with both. A test may play several.
+//! settings, G hooks, H load, X others) and a number; the names of its tests begin with both. A test may play several.
 //!
 //! | fault | | tests, by their beginning |
 //! |---|---|---|
@@ -109,7 +109,7 @@ mod wire;
 
 use std::collections::BTreeSet;
 
-/// The table above is what is there, and it is enough.
+/// The table above lists every test, and every fault has one.
 #[test]
 fn every_fault_of_the_table_is_played_and_every_test_is_in_it() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/faults");

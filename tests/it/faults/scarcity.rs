@@ -1,4 +1,4 @@
-//! No more processes or threads to be had, as with `ulimit -u`.
+//! No more processes or threads are available, as with `ulimit -u`.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::support::{Program, Pty};
 const PROMPT: &str = "❯";
 const BINARY: &str = env!("CARGO_BIN_EXE_agent-tui");
 
-/// The limit is one of the user, and root has none: then the program runs as somebody who has no other process.
+/// The limit applies per user, and root has none: then the program runs as a user without other processes.
 fn as_somebody_limited(program: &Program) -> Vec<String> {
     if !rustix::process::getuid().is_root() {
         return Vec::new();
@@ -46,7 +46,7 @@ fn spawn(program: Program, who: &[String], rest: &[&str]) -> Pty {
     Pty::run(program, &command, &[], 120, 30)
 }
 
-/// From now on the program gets no more of them. Only the same user may say so.
+/// From now on the program can't start any more of them. Only the same user may set this.
 fn take_threads_away(who: &[String], program: Pid) {
     let pid = format!("--pid={}", program.as_raw_nonzero());
     let words = ["prlimit".to_owned(), pid, "--nproc=1:1".to_owned()];

@@ -1,4 +1,4 @@
-//! D: terminals and fingers that do what they like.
+//! D: unusual terminals and input.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const BUILTIN: &[&str] = &["--provider", "builtin"];
 const PROMPT: &str = "❯";
 const BINARY: &str = env!("CARGO_BIN_EXE_agent-tui");
 
-/// The model wants to make a file, and asks.
+/// The model wants to create a file, and asks.
 const TOUCH: &str = r#"
 [[turn]]
 step = [{ call = "Bash", input = { command = "touch made.txt" } }]
@@ -58,7 +58,7 @@ fn d2_what_cannot_be_read_cannot_be_allowed() {
         // It says that there is more than can be shown.
         tui.resize(columns, rows).wait_for("…");
         let before = tui.bytes();
-        // Keys are taken in order: a yes that counted would come before the no.
+        // Keys are handled in order: if the yes had an effect, it would come before the no.
         tui.send("y").send("\x1b");
         wait_for_some(|| (tui.bytes() > before).then_some(()));
         tui.resize(100, 30).wait_for("interrupted");
@@ -115,7 +115,7 @@ fn d5_a_terminal_that_goes_ends_what_runs_and_the_session_is_there() {
 fn d5_a_reader_or_writer_that_goes_ends_a_headless_run() {
     let program = Program::new();
     program.put("a.txt", "");
-    // Nobody reads: the pipe is closed before anything is said.
+    // The pipe is closed before anything is written.
     let mut child = program
         .command(&["-p", "find *.txt", "--provider", "builtin"])
         .spawn()
@@ -123,7 +123,7 @@ fn d5_a_reader_or_writer_that_goes_ends_a_headless_run() {
     drop(child.stdout.take());
     let output = finish(child);
     assert_held(&program, &output);
-    // The input ends before it has said anything.
+    // The input ends before it contains anything.
     let output = program.run_with_input(&["-p", "--provider", "builtin"], b"");
     assert_held(&program, &output);
     assert_eq!(output.code, Some(2));
@@ -144,7 +144,7 @@ fn d8_a_terminal_that_does_not_read_is_caught_up_with() {
     tui.let_go()
         .wait_for("Caught up.")
         .wait_for("typed meanwhile")
-        // The turn is over: the key is for the draft.
+        // The turn is over: the key applies to the draft.
         .wait_for("Ctrl+C clear");
     tui.send("\x03").wait_gone("typed meanwhile");
     leave(&mut tui);
@@ -186,7 +186,7 @@ fn d10_a_paste_is_text_whatever_is_in_it() {
     let evil = "first\r/quit\r\x03\x1b[2J\x1b]52;c;eA==\x07\u{202e}last words";
     tui.paste(evil).wait_for("last words");
     tui.send("\x03").wait_gone("last words");
-    // The end of the paste inside of it: what follows is typed, but nothing was sent before.
+    // The end of the paste is inside it: what follows is typed, but nothing was sent before.
     tui.send("\x1b[200~one\x1b[201~two\x1b[201~")
         .wait_for("onetwo");
     tui.send("\x03").wait_gone("onetwo");
@@ -230,7 +230,7 @@ fn d12_noise_from_the_keyboard_leaves_it_usable() {
     let mut noise = Vec::new();
     for step in 0..30_000_u32 {
         let [_, byte, ..] = step.wrapping_mul(2_246_822_519).to_be_bytes();
-        // Ctrl+C, Ctrl+D and Ctrl+Z mean what they mean; Ctrl+G would open an editor.
+        // Ctrl+C, Ctrl+D and Ctrl+Z have their usual effects; Ctrl+G would open an editor.
         if !matches!(byte, 0x03 | 0x04 | 0x07 | 0x1a) {
             noise.push(byte);
         }
@@ -253,7 +253,7 @@ fn d12_noise_from_the_keyboard_leaves_it_usable() {
     assert_screen_held(&tui, &end);
 }
 
-/// Blanks at the end of a row are as good as nothing.
+/// Trailing blanks don't matter.
 fn trimmed(screen: &str) -> Vec<String> {
     let rows = screen.lines().map(str::trim_end);
     rows.map(str::to_owned).collect()
@@ -282,7 +282,7 @@ fn d13_wide_and_joined_characters_leave_no_smear() {
 
 #[test]
 fn d14_answers_of_the_terminal_that_come_late_or_never_are_not_typed() {
-    // This terminal answers nothing at all, and the first frame is there.
+    // This terminal never replies, and the first frame appears.
     let mut tui = Pty::spawn(BUILTIN, 80, 24);
     tui.wait_for(PROMPT).send("before").wait_for("before");
     tui.send("\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?62;22c\x1bP>|xterm(1)\x1b\\\x1b[?1u\x1b[3;3R\x1b[?2026;2$y");

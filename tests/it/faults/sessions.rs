@@ -1,4 +1,4 @@
-//! F: sessions and settings that are killed, shared, old, broken or in the wrong hands.
+//! F: sessions and settings that are killed, shared, old, broken or readable by others.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -137,7 +137,7 @@ fn f4_a_session_in_use_is_not_written_to_by_two() {
     assert!(!program.session_log().contains("me too"));
 }
 
-/// Settings that cannot be understood may have forbidden anything.
+/// Settings that cannot be read may have denied anything.
 #[test]
 fn f5_settings_of_any_kind_of_brokenness_let_nothing_run_and_stay_as_they_are() {
     let long = format!("{{\"model\": \"{}\"}}", "x".repeat(5 << 20));
@@ -172,7 +172,7 @@ fn f5_settings_of_any_kind_of_brokenness_let_nothing_run_and_stay_as_they_are() 
         assert!(!program.path("made").exists(), "{about}");
         assert_eq!(fs::read(&file).expect("there"), text, "{about}");
     }
-    // With a mark at its beginning it is still a settings file.
+    // With a byte order mark it is still a settings file.
     let program = Program::new();
     program.put(
         ".agent-tui/settings.json",
@@ -364,7 +364,7 @@ fn f12_a_key_is_nowhere_in_what_is_kept_or_said() {
         .iter()
         .map(|file| String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned());
     let everything = kept.collect::<String>() + &output.stdout + &output.stderr;
-    // The command itself names it, as the model wrote it.
+    // The command itself contains it, as the model wrote it.
     let own = "echo sk-secret-a";
     assert!(
         !everything.replace(own, "").contains("sk-secret-a"),

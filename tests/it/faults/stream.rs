@@ -1,4 +1,4 @@
-//! A: servers that are slow, silent, elsewhere, or refuse, and a person who does not wait.
+//! A: servers that are slow, silent, unreachable or refuse, and a person who does not wait.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -21,7 +21,7 @@ fn bytes(text: impl Into<Vec<u8>>) -> Piece {
     Piece::Bytes(text.into())
 }
 
-/// Asks with these settings.
+/// Sends a prompt with these settings.
 fn ask(program: &Program, server: &Server, wire: Wire, settings: &str) -> Output {
     let file = program.workspace().with_file_name("settings.json");
     std::fs::write(&file, settings).expect("written");
@@ -54,7 +54,7 @@ fn screen(server: &Server) -> Pty {
     tui
 }
 
-/// The beginning of an answer's text, with no end yet.
+/// The beginning of an answer's text, without an end.
 fn begun(words: &'static str) -> String {
     let whole = Wire::Anthropic.stream(&[text(words)]);
     let end = whole.find("event: content_block_stop").expect("an end");
@@ -91,7 +91,7 @@ fn a7_silence_is_broken_off_and_asked_again_and_signs_of_life_count() {
     let output = ask(&program, &server, wire, r#"{"stallSeconds": 1}"#);
     assert_eq!(output.stdout, "fine\n", "{output:?}");
     assert!(output.stderr.contains("no data for 1 s"), "{output:?}");
-    // Neither a comment nor a ping says anything, but somebody is there.
+    // Comments and pings have no content, but show that the connection is alive.
     let mut alive = vec![bytes(wire.head())];
     for sign in [
         ": still here\n\n",
@@ -159,7 +159,7 @@ fn a10_refusals_are_not_repeated_and_say_what_to_do() {
     }
 }
 
-/// Asks at an address where no good server is.
+/// Sends a prompt to an address without a working server.
 fn ask_at(url: &str) -> Output {
     let program = Program::new();
     let settings = program.put("once.json", r#"{"retries": 0}"#);
@@ -187,7 +187,7 @@ fn ask_at(url: &str) -> Output {
     output
 }
 
-/// Answers the first connection and goes.
+/// Answers the first connection and ends.
 fn listen(answer: impl FnOnce(std::net::TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -265,7 +265,7 @@ fn a12_a_result_outlives_the_connection_that_breaks_while_the_tool_runs() {
             }
             has_started
         });
-        // The next call makes it certain that this one is over, in every wire.
+        // In every wire format, the next call makes it certain that this one is complete.
         let broken = wire.head() + &wire.part(0, &part) + &begun_next(wire);
         let server = Server::start([
             Reply::pieces(vec![bytes(broken), release, Piece::Cut]),
@@ -318,7 +318,7 @@ fn a16_bodies_that_are_no_stream_are_told_and_the_key_goes_nowhere_else() {
         ..Reply::stream("")
     }
     .header("location", &away);
-    // Ten megabytes of zeros in ten kilobytes, and nobody asked for it to be packed.
+    // Ten megabytes of zeros in ten kilobytes, although compression was not requested.
     let packed =
         Reply::stream(vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0]).header("content-encoding", "gzip");
     for (reply, about) in [

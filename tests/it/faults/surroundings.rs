@@ -1,4 +1,4 @@
-//! Faults of what is around a headless run: its streams, its environment, its directories.
+//! Faults in the environment of a headless run: its streams, variables and directories.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -21,7 +21,7 @@ fn prepared() -> Program {
     program
 }
 
-/// Variables that a run gets, or does not get.
+/// Variables to set, or to remove.
 type Variables<'v> = &'v [(&'v str, Option<&'v str>)];
 
 #[test]
@@ -129,7 +129,7 @@ fn f9_a_working_directory_that_is_gone_is_told() {
     let gone = program.path("gone");
     std::fs::create_dir(&gone).expect("made");
     let binary = env!("CARGO_BIN_EXE_agent-tui");
-    // A shell is in the directory when it goes.
+    // A shell is in the directory when it is removed.
     let script = format!("cd gone && rmdir ../gone && exec '{binary}' -p x --provider builtin");
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &script]).current_dir(program.workspace());
@@ -204,7 +204,7 @@ fn d5_streams_that_are_closed_from_the_start_do_no_harm() {
         );
         assert_eq!(output.stdout, "", "{closed}");
     }
-    // Nothing was written into a file that took the place of a closed stream.
+    // Nothing was written into a file that got the number of a closed stream.
     assert_eq!(program.read("a.txt"), "one\n");
     for file in crate::support::program::files_below(&program.data().join("sessions")) {
         let text = std::fs::read_to_string(&file).expect("text");

@@ -1,4 +1,4 @@
-//! Faults of what the program talks with: the provider, its settings, its standard streams.
+//! Faults of what the program talks to: the provider, its settings, its standard streams.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const BYPASS: [&str; 4] = [
     "stream-json",
 ];
 
-/// A call whose arguments are these words, whatever they are.
+/// A call with exactly these arguments, valid or not.
 fn raw_call(wire: Wire, arguments: &[&str]) -> String {
     let event = crate::support::wire::event;
     match wire {
@@ -75,7 +75,7 @@ fn a4_arguments_with_garbage_behind_them_are_not_run_and_the_model_is_told() {
             let program = Program::new();
             let parts = [bash("c1", "")];
             let stream = wire.head() + &raw_call(wire, garbage) + &wire.tail(&parts[..]);
-            // The wire that sums its items up says the same again.
+            // The wire format that repeats its items at the end repeats the same.
             let stream = stream.replace(
                 r#""arguments":"{\"command\":\"\"}""#,
                 &format!("\"arguments\":{}", json!(garbage.concat())),
@@ -95,8 +95,8 @@ fn a4_arguments_with_garbage_behind_them_are_not_run_and_the_model_is_told() {
     }
 }
 
-/// Nothing marks the end of a call in this wire, and the server takes its time: what voids the call comes as late as
-/// everything before it.
+/// In this wire format nothing marks the end of a call, and the server is slow: the garbage that makes the call invalid
+/// comes after everything else.
 #[test]
 fn a4_garbage_that_comes_late_in_a_slow_stream_voids_the_call_as_well() {
     let wire = Wire::OpenAi;
@@ -117,7 +117,7 @@ fn a4_garbage_that_comes_late_in_a_slow_stream_voids_the_call_as_well() {
     assert!(results[0].1.contains("not a JSON object"), "{results:?}");
 }
 
-/// Runs with what another command writes on its standard input.
+/// Runs with another command's output as its standard input.
 fn fed(program: &Program, feeder: &[&str], arguments: &[&str]) -> Output {
     let mut feeder = std::process::Command::new(feeder[0])
         .args(&feeder[1..])
@@ -321,7 +321,7 @@ fn f5_a_misspelt_list_of_rules_ends_a_headless_run_before_anything_runs() {
 fn f7_settings_that_break_while_it_runs_let_nothing_through() {
     let own = "\"$AGENT_TUI_TEST_FILE\"";
     let breakages = [
-        // A rule that was just written, with a mistake in the file.
+        // A rule that was just written, with an error in the file.
         format!("echo '{{\"permissions\": {{\"deny\": [\"Bash(touch two)\"],}}}}' >{own}"),
         format!("echo '{{\"permissions\": {{\"denny\": [\"Bash(touch two)\"]}}}}' >{own}"),
         format!("echo '{{\"permissions\": {{\"deny\": [\"Bash(touch two)\"]' >{own}"),
@@ -330,7 +330,7 @@ fn f7_settings_that_break_while_it_runs_let_nothing_through() {
         format!("rm {own}; mkfifo {own}"),
         format!("rm {own}; ln -s {own} {own}"),
         format!("printf '\\377' >{own}"),
-        // The rule that forbids goes with its file.
+        // The deny rule disappears with its file.
         "rm .agent-tui/settings.json".to_owned(),
         "mv .agent-tui aside".to_owned(),
         "echo '{' >.claude/settings.json".to_owned(),

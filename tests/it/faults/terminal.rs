@@ -1,4 +1,4 @@
-//! Faults that concern the terminal and the processes around it.
+//! Faults of the terminal and the processes around it.
 
 use rustix::process::{Pid, Signal};
 use serde_json::json;
@@ -12,7 +12,7 @@ const BUILTIN: &[&str] = &["--provider", "builtin"];
 const PROMPT: &str = "❯";
 const GUARD: &str = "terminal-guard";
 
-/// The guard of a program that runs.
+/// The guard of a running program.
 pub fn guard_of(program: Pid) -> Option<Pid> {
     let parent = format!(" {} ", program.as_raw_nonzero());
     processes().into_iter().find_map(|process| {
@@ -24,7 +24,7 @@ pub fn guard_of(program: Pid) -> Option<Pid> {
     })
 }
 
-/// A program whose model runs a command that never ends and leaves its group, guarded.
+/// A guarded program whose model runs a command that never ends and leaves its process group.
 fn working(environment: &[(&str, &str)]) -> Pty {
     let program = Program::new();
     let command = "setsid sleep 600 & echo > started; exec sleep 600";
@@ -86,7 +86,7 @@ fn d6_the_terminal_is_repaired_after_a_crash_or_a_kill() {
         Signal::SYS,
     ] {
         let mut tui = working(&[]);
-        // The first one of some kinds is only noted: a fault would come again at once.
+        // For some signals the first one is only recorded, because a fault would raise it again at once.
         wait_for_some(|| {
             tui.signal(signal);
             is_dead(tui.pid()).then_some(())
@@ -114,7 +114,7 @@ fn d7_a_panic_on_top_of_a_panic_restores_the_terminal_once() {
     assert!(said.contains("panic.log"), "{said}");
 }
 
-/// Whether a process has ended and only waits to be asked how.
+/// Whether a process is a zombie.
 fn is_dead(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     stat.is_ok_and(|stat| stat.contains(") Z "))
@@ -133,7 +133,7 @@ fn assert_repaired(tui: &Pty, end: &End) {
 #[test]
 fn d6_an_editor_keeps_the_terminal_when_the_program_behind_it_is_killed() {
     let editor = "printf editing; read line; printf edited; echo > done; :";
-    // A shell around it: the end of whoever leads a session takes the terminal from all others.
+    // In a shell, because when a session leader ends, all others lose the terminal.
     let shell = "bash -c 'echo $$ > pid; exec \"$0\" --provider builtin' \"$0\"; until [ -e done ]; do sleep 0.05; done";
     let binary = env!("CARGO_BIN_EXE_agent-tui");
     let command = ["bash", "-c", shell, binary];
@@ -270,11 +270,11 @@ fn f9_a_git_that_hangs_is_ended_with_the_program() {
         assert!(done.expect("git").success());
     };
     git(&["init", "-q"]);
-    // git waits for somebody to write into it.
+    // git waits for a writer of the FIFO.
     let ignore = program.path(".gitignore");
     let fifo = std::process::Command::new("mkfifo").arg(&ignore).status();
     assert!(fifo.expect("mkfifo").success());
-    // It ends before anybody has heard what git says.
+    // It ends before git has answered.
     let mut child = program.command(&["-p", "hi", "--provider", "no-such-provider"]);
     let output = child.output().expect("it runs");
     assert_eq!(output.status.code(), Some(2));

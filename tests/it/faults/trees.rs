@@ -1,4 +1,4 @@
-//! C: writing where it cannot be written, names and trees that nobody expects, and others who change them meanwhile.
+//! C: writes that fail, unusual names and trees, and other programs that change them meanwhile.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -23,7 +23,7 @@ fn read(path: &str) -> (&'static str, Value) {
     ("Read", json!({ "file_path": path }))
 }
 
-/// A disk without room is played by a limit on the length of files; the others by what the file system refuses itself.
+/// A limit on the length of files plays a full disk; the file system itself refuses the other writes.
 #[test]
 fn c7_a_write_that_fails_leaves_the_old_file_and_names_the_step() {
     let program = Program::new();
@@ -217,7 +217,7 @@ fn c11_odd_names_work_and_are_shown_without_harm() {
     ];
     let mut calls: Vec<_> = names.iter().map(|name| write(name, "content\n")).collect();
     calls.extend(names.iter().map(|name| read(name)));
-    // A name that is no text cannot be named by a model, but it can be met.
+    // A model can't name a file whose name is not text, but a search can find it.
     program.put("plain", "content\n");
     fs::write(
         program.workspace().join(OsStr::from_bytes(b"bad\xff\xfe")),

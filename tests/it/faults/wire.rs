@@ -1,5 +1,5 @@
-//! Faults of the provider's stream. Whatever comes: no panic, no call run twice or on a guess, one result for each call,
-//! and words that help.
+//! Faults of the provider's stream. Whatever arrives: no panic, no call run twice or on a guess, one result per call,
+//! and a helpful message.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ const ONCE: [&str; 8] = [
     "once.json",
 ];
 
-/// Asks without tries after the first: nothing is waited for.
+/// Sends a prompt without retries, so that nothing waits.
 fn ask_once(program: &Program, server: &Server, wire: Wire) -> Output {
     program.put("once.json", r#"{"retries": 0}"#);
     let output = program.ask(server, wire, &ONCE);

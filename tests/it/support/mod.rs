@@ -1,4 +1,5 @@
-//! What the tests share: a scripted model server, its three dialects, and the program in a home of its own, in a terminal or not.
+//! What the tests share: a scripted model server, its three wire formats, and the program in its own home, with or
+//! without a terminal.
 
 pub mod program;
 pub mod pty;

@@ -1,4 +1,4 @@
-//! The built program in a home of its own.
+//! The built program in its own home.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,7 @@ impl Program {
         std::fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// The program with nothing of the machine's own environment that could matter.
+    /// The program without the machine's own environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agent-tui"));
         command
@@ -120,7 +120,7 @@ impl Program {
         let mut stdin = child.stdin.take().expect("a pipe");
         let input = input.to_vec();
         let writer = std::thread::spawn(move || {
-            // A program that refuses its arguments does not read to the end.
+            // A program that refuses its arguments does not read its input.
             let _ = stdin.write_all(&input);
         });
         let output = finish(child);

@@ -27,7 +27,7 @@ pub struct Pty {
     child: Box<dyn Child + Send + Sync>,
     terminal: Option<Terminal>,
     seen: Arc<Seen>,
-    /// How the terminal's driver was before the program started.
+    /// The terminal driver's modes before the program started.
     modes_before: String,
 }
 
@@ -37,7 +37,7 @@ struct Terminal {
     reader: std::thread::JoinHandle<()>,
 }
 
-/// What has come from the program.
+/// What the program has written.
 struct Seen {
     state: Mutex<State>,
     changed: Condvar,
@@ -46,9 +46,9 @@ struct Seen {
 struct State {
     parser: vt100::Parser,
     bytes: Vec<u8>,
-    /// Take nothing more; see [`Pty::close`].
+    /// Read nothing more; see [`Pty::close`].
     closing: bool,
-    /// Take nothing for now; see [`Pty::hold`].
+    /// Read nothing for now; see [`Pty::hold`].
     held: bool,
     over: bool,
 }
@@ -59,7 +59,7 @@ pub struct End {
     pub screen: vt100::Screen,
     /// Everything that it wrote.
     pub bytes: Vec<u8>,
-    /// Whether the terminal's driver is as it was before: echo, line editing, signals.
+    /// Whether the terminal driver's modes are as before: echo, line editing, signals.
     pub driver_as_before: bool,
     /// Whether no process has the terminal open any more.
     pub let_go: bool,
@@ -75,7 +75,7 @@ impl Pty {
         Self::spawn_with(program, arguments, &[], columns, rows)
     }
 
-    /// With more in its environment.
+    /// With more variables in its environment.
     pub fn spawn_with(
         program: Program,
         arguments: &[&str],
@@ -88,7 +88,7 @@ impl Pty {
         Self::run(program, &command, environment, columns, rows)
     }
 
-    /// Any command in the terminal: a shell, to stop the program and let it go on.
+    /// Any command in the terminal: for example a shell that stops and continues the program.
     pub fn run(
         program: Program,
         command: &[&str],
@@ -184,7 +184,7 @@ impl Pty {
         self.wait_for_count(bytes, 1)
     }
 
-    /// Waits until these bytes have been written so many times.
+    /// Waits until these bytes have been written this many times.
     pub fn wait_for_count(&mut self, bytes: &[u8], times: usize) -> &mut Self {
         self.wait(&format!("{:?}", String::from_utf8_lossy(bytes)), |state| {
             count(&state.bytes, bytes) >= times
@@ -209,12 +209,12 @@ impl Pty {
         self.with(|state| state.parser.screen().contents())
     }
 
-    /// All that is on the screen now.
+    /// The whole screen now.
     pub fn vt(&self) -> vt100::Screen {
         self.with(|state| state.parser.screen().clone())
     }
 
-    /// Whether nothing comes from the program for so long.
+    /// Whether the program writes nothing for this long.
     pub fn is_quiet_for(&self, time: Duration) -> bool {
         let state = self.seen.state.lock().expect("unpoisoned");
         let before = state.bytes.len();
@@ -226,7 +226,7 @@ impl Pty {
         state.bytes.len() == before
     }
 
-    /// Reads nothing more of what the program writes, as a terminal does after Ctrl+S.
+    /// Stops reading what the program writes, like a terminal after Ctrl+S.
     pub fn hold(&mut self) -> &mut Self {
         self.seen.state.lock().expect("unpoisoned").held = true;
         self
@@ -254,7 +254,7 @@ impl Pty {
         self
     }
 
-    /// The terminal claims a size that nobody could show.
+    /// The terminal claims a size that no terminal has.
     pub fn claim_size(&mut self, columns: u16, rows: u16) -> &mut Self {
         let terminal = self.terminal.as_ref().expect("the terminal is open");
         let resized = terminal.master.resize(size(columns, rows));
@@ -279,7 +279,7 @@ impl Pty {
     pub fn close(&mut self) -> &mut Self {
         let terminal = self.terminal.take().expect("the terminal is open");
         self.seen.state.lock().expect("unpoisoned").closing = true;
-        // The reader has the terminal open, too, until something comes; a resize makes the program draw.
+        // The reader also has the terminal open until something arrives; a resize makes the program draw.
         let resized = terminal.master.resize(size(77, 22));
         resized.expect("it can be resized");
         terminal.reader.join().expect("the reader ends");
@@ -292,7 +292,7 @@ impl Pty {
         let status: ExitStatus = wait_for_some(|| self.child.try_wait().expect("a child"));
         let took = since.elapsed();
         if self.terminal.is_some() {
-            // What was written last is still on its way.
+            // The last output may still be on its way.
             let state = self.seen.state.lock().expect("unpoisoned");
             let read = self
                 .seen
@@ -327,7 +327,7 @@ impl Drop for Pty {
 }
 
 impl End {
-    /// The private modes that were turned on and never off again; 7, the wrapping of lines, and 25, the cursor, the other
+    /// The private modes that were turned on and never off again; for 7, line wrapping, and 25, the cursor, the other
     /// way round.
     pub fn modes_left(&self) -> BTreeSet<u16> {
         let text = String::from_utf8_lossy(&self.bytes);
@@ -369,7 +369,7 @@ pub fn script(program: &Program, toml: &str) -> String {
 fn watch(mut output: Box<dyn Read + Send>, seen: &Seen) {
     let mut buffer = vec![0; 65_536];
     loop {
-        // A terminal whose programs have all ended is an error to read.
+        // Reading fails once all programs of the terminal have ended.
         let count = output.read(&mut buffer).unwrap_or(0);
         let state = seen.state.lock().expect("unpoisoned");
         let held = seen

@@ -1,4 +1,4 @@
-//! A model server that plays a script: one reply a request, in order, with every fault that a network can have.
+//! A model server that plays a script: one reply per request, in order, with every fault that a network can have.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -22,7 +22,7 @@ struct State {
     replies: Mutex<std::collections::VecDeque<Reply>>,
 }
 
-/// A request as it came.
+/// A request as it arrived.
 #[derive(Debug, Clone)]
 pub struct Received {
     pub path: String,
@@ -41,17 +41,17 @@ pub struct Reply {
 #[derive(Clone)]
 pub enum Piece {
     Bytes(Vec<u8>),
-    /// Goes on once the condition holds: a tool has left its mark, say.
+    /// Continues once the condition holds, for example when a tool has created a file.
     Until(Arc<dyn Fn() -> bool + Send + Sync>),
-    /// Takes its time, as models do.
+    /// Waits, as models do.
     Pause(Duration),
     /// Cuts the connection in the middle of the body.
     Cut,
-    /// Stays silent until the client has gone.
+    /// Stays silent until the client is gone.
     Silence,
 }
 
-/// Asks again and again until there is an answer.
+/// Repeats `ask` until it returns something.
 pub fn wait_for_some<T>(mut ask: impl FnMut() -> Option<T>) -> T {
     let since = Instant::now();
     loop {
@@ -74,7 +74,7 @@ impl Received {
 }
 
 impl Reply {
-    /// A stream of these bytes, to its end.
+    /// A complete stream of these bytes.
     pub fn stream(bytes: impl Into<Vec<u8>>) -> Self {
         Self::pieces(vec![Piece::Bytes(bytes.into())])
     }
@@ -110,7 +110,7 @@ impl Piece {
 }
 
 impl Server {
-    /// Serves the replies in order. A request beyond them gets an error that says so.
+    /// Serves the replies in order. A further request gets an error that says so.
     pub fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port on loopback");
         let address = listener.local_addr().expect("an address");
@@ -144,7 +144,7 @@ impl Server {
             .collect()
     }
 
-    /// Waits until `count` requests have come.
+    /// Waits until `count` requests have arrived.
     pub fn wait_for(&self, count: usize) {
         let received = self.state.received.lock().expect("unpoisoned");
         let (received, late) = self

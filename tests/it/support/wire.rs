@@ -57,7 +57,7 @@ impl Wire {
         }
     }
 
-    /// The base URL of a server, as this provider wants it.
+    /// The base URL of a server for this provider.
     pub fn base_url(self, server: &str) -> String {
         match self {
             Wire::Anthropic => server.to_owned(),
@@ -203,7 +203,7 @@ fn halves(text: &str) -> (&str, &str) {
     text.split_at(middle.unwrap_or_default())
 }
 
-/// A result's text, whether it stands alone or in blocks.
+/// A result's text, as a string or in blocks.
 fn plain(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

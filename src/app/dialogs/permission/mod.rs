@@ -193,7 +193,7 @@ impl PermissionDialog {
     pub fn obstacle(&self) -> Option<String> {
         let reading = &self.progress.reading;
         if !reading.is_visible() {
-            Some("nothing of it is shown, so it can't be allowed: enlarge the terminal".into())
+            Some("too small to read: enlarge the terminal, then answer".into())
         } else if !reading.has_reached_end() {
             let (below, lines) = match reading.below() {
                 1 => (1, "line"),

@@ -158,7 +158,7 @@ impl Picking {
         if !self.reading.is_visible() {
             Some("this change is not shown yet")
         } else if !self.read[self.at] {
-            Some("read this change to its end first")
+            Some("read this change to the end first")
         } else {
             None
         }

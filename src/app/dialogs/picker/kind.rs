@@ -13,6 +13,7 @@ pub enum Kind {
     Themes,
     Tools,
     Agents,
+    Skills,
     Rules,
     Tasks,
     /// Messages that wait for the running turn.
@@ -37,6 +38,7 @@ impl Kind {
             Kind::Themes => "Themes",
             Kind::Tools => "Tools",
             Kind::Agents => "Agents",
+            Kind::Skills => "Skills",
             Kind::Rules => "Permissions",
             Kind::Tasks => "Background commands",
             Kind::Queue => "Queued messages",
@@ -65,7 +67,7 @@ impl Kind {
                 (Action::Back, "close"),
             ],
             Kind::Themes => &[(Action::Choose, "use"), (Action::Back, "keep the old one")],
-            Kind::Tools | Kind::Agents => &[(Action::Back, "close")],
+            Kind::Tools | Kind::Agents | Kind::Skills => &[(Action::Back, "close")],
             Kind::Rules => &[
                 (Action::Choose, "choose"),
                 (Action::Delete, "remove"),
@@ -87,7 +89,7 @@ impl Kind {
     pub fn has_preview(self) -> Preview {
         match self {
             Kind::Commands | Kind::Themes | Kind::Models | Kind::Queue => Preview::None,
-            Kind::Tools | Kind::Agents | Kind::Rules => Preview::FromStart,
+            Kind::Tools | Kind::Agents | Kind::Skills | Kind::Rules => Preview::FromStart,
             Kind::Sessions | Kind::AllSessions | Kind::Tasks => Preview::FromEnd,
         }
     }
@@ -105,6 +107,7 @@ impl Kind {
             | Kind::Themes
             | Kind::Tools
             | Kind::Agents
+            | Kind::Skills
             | Kind::Rules
             | Kind::Tasks
             | Kind::Queue => None,

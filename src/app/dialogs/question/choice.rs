@@ -1,10 +1,10 @@
-//! A question of a tool: answers to choose from, or the person's own words.
+//! The questions of one tool call: a single one, or several in tabs with an overview of the answers at the end.
 
 use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent};
-use tui_textarea::TextArea;
 
+use super::page::Page;
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::permission::{Arming, Reading};
 use crate::keymap::{Action, Context};
@@ -12,62 +12,36 @@ use crate::protocol::{ChoiceRequest, Chosen, Reply};
 
 #[derive(Debug)]
 pub struct ChoiceDialog {
-    request: ChoiceRequest,
+    pages: Vec<Page>,
+    /// The page that is shown. With several pages, the overview comes after the last one.
+    tab: usize,
     arming: Arming,
-    /// The option that has the keys; the text field comes after the last one.
-    at: usize,
-    /// Which options are selected, if several may be.
-    marked: Vec<bool>,
-    text: TextArea<'static>,
-    /// The text to read as the person has edited it, and how often they did.
-    edited: Option<String>,
-    edition: u64,
-    reading: Reading,
-    /// Keeps the option that has the keys visible, wherever the view was scrolled to.
-    follows: bool,
+    /// How far the overview is scrolled.
+    overview: Reading,
     notice: Option<String>,
 }
 
 /// What the view reads.
 impl ChoiceDialog {
-    pub fn request(&self) -> &ChoiceRequest {
-        &self.request
+    pub fn pages(&self) -> &[Page] {
+        &self.pages
     }
 
-    /// The option that has the keys; `None` if the text field has them.
-    pub fn at(&self) -> Option<usize> {
-        (!self.is_writing()).then_some(self.at)
+    /// The question that is shown; `None` for the overview.
+    pub fn page(&self) -> Option<&Page> {
+        self.pages.get(self.tab)
     }
 
-    /// What to read before answering, as it is now.
-    pub fn body(&self) -> Option<&str> {
-        self.edited.as_deref().or(self.request.body.as_deref())
+    pub fn tab(&self) -> usize {
+        self.tab
     }
 
-    /// Changes whenever the body does.
-    pub fn edition(&self) -> u64 {
-        self.edition
-    }
-
-    pub fn is_marked(&self, option: usize) -> bool {
-        self.marked.get(option).copied().unwrap_or(false)
-    }
-
-    /// The text field, if the person may write an answer of their own.
-    pub fn text(&self) -> Option<&TextArea<'static>> {
-        self.request.free_text.then_some(&self.text)
-    }
-
-    pub fn is_writing(&self) -> bool {
-        self.request.free_text && self.at >= self.request.options.len()
+    pub fn has_tabs(&self) -> bool {
+        self.pages.len() > 1
     }
 
     pub fn reading(&self) -> &Reading {
-        &self.reading
-    }
-
-    pub fn follows(&self) -> bool {
-        self.follows
+        self.page().map_or(&self.overview, Page::reading)
     }
 
     /// Why the last key had no effect.
@@ -80,7 +54,7 @@ impl ChoiceDialog {
     }
 
     pub fn context(&self) -> Context {
-        if self.is_writing() {
+        if self.page().is_some_and(Page::is_writing) {
             Context::ChoiceText
         } else {
             Context::Choice
@@ -94,17 +68,12 @@ impl ChoiceDialog {
 
 /// What changes it.
 impl ChoiceDialog {
-    pub fn new(request: ChoiceRequest, now: Instant) -> Self {
+    pub fn new(requests: Vec<ChoiceRequest>, now: Instant) -> Self {
         Self {
-            marked: vec![false; request.options.len()],
-            request,
+            pages: requests.into_iter().map(Page::new).collect(),
+            tab: 0,
             arming: Arming::new(now),
-            at: 0,
-            text: TextArea::default(),
-            edited: None,
-            edition: 0,
-            reading: Reading::default(),
-            follows: false,
+            overview: Reading::default(),
             notice: None,
         }
     }
@@ -115,20 +84,22 @@ impl ChoiceDialog {
 
     /// Types into the text field, or moves to the option with this number.
     pub fn key(&mut self, key: KeyEvent, now: Instant) {
-        self.notice = None;
-        if !self.arming.press(now) {
-            return;
-        }
-        if self.is_writing() {
-            self.text.input(key);
-            return;
-        }
         let digit = match key.code {
             KeyCode::Char(letter) => letter.to_digit(10).and_then(|digit| digit.checked_sub(1)),
             _ => None,
         };
-        if let Some(option) = digit.and_then(|digit| usize::try_from(digit).ok()) {
+        let option = digit.and_then(|digit| usize::try_from(digit).ok());
+        if self.context() == Context::Choice
+            && let Some(option) = option
+        {
             self.press_option(option, now);
+            return;
+        }
+        self.notice = None;
+        let counts = self.arming.press(now);
+        let page = self.pages.get_mut(self.tab);
+        if let Some(page) = page.filter(|page| counts && page.is_writing()) {
+            page.write(key);
         }
     }
 
@@ -137,50 +108,69 @@ impl ChoiceDialog {
         self.arming.press(now)
     }
 
-    /// A click on an option moves the keys there, and selects it if several may be selected.
+    /// A number or a click moves to an option, and selects it if several may be selected. In the overview it opens the
+    /// question with that number.
     pub fn press_option(&mut self, option: usize, now: Instant) -> bool {
         self.notice = None;
-        let counts = self.press(now) && option < self.request.options.len();
-        if counts {
-            self.go_to(option);
-            self.mark();
+        if !self.press(now) {
+            return false;
         }
-        counts
+        if let Some(page) = self.pages.get_mut(self.tab) {
+            return page.press(option);
+        }
+        if option < self.pages.len() {
+            self.go_to(option, now);
+        }
+        false
+    }
+
+    /// A click on a tab.
+    pub fn press_tab(&mut self, tab: usize, now: Instant) {
+        self.notice = None;
+        if self.press(now) && self.has_tabs() {
+            self.go_to(tab.min(self.pages.len()), now);
+        }
     }
 
     pub fn paste(&mut self, text: &str, now: Instant) {
-        if self.arming.press(now) && self.is_writing() {
-            let text = text.trim_end_matches(['\r', '\n']);
-            self.text
-                .insert_str(text.replace(|letter: char| letter.is_control(), " "));
+        let counts = self.arming.press(now);
+        if let Some(page) = self.pages.get_mut(self.tab).filter(|_| counts) {
+            page.paste(text);
         }
     }
 
     /// Down, or up if negative.
     pub fn scroll(&mut self, rows: i64) {
-        self.follows = false;
-        self.reading.scroll(rows);
+        match self.pages.get_mut(self.tab) {
+            Some(page) => page.scroll(rows),
+            None => self.overview.scroll(rows),
+        }
     }
 
     pub fn settle(&mut self, rest: DialogRest) {
-        self.reading.settle(rest);
+        match self.pages.get_mut(self.tab) {
+            Some(page) => page.settle(rest),
+            None => self.overview.settle(rest),
+        }
     }
 
     /// Performs an action; returns the reply, if it gives one.
     pub fn perform(&mut self, action: Action, now: Instant) -> Option<Reply> {
         self.notice = None;
-        if self.turns(action) {
+        if self.turns(action) || self.changes_tab(action, now) {
             return None;
         }
         let leads_out = match action {
             Action::Dismiss => true,
             // The first Back leaves the text field for the options.
-            Action::Back => !self.is_writing() || self.request.options.is_empty(),
+            Action::Back => self
+                .page()
+                .is_none_or(|page| !page.is_writing() || page.request().options.is_empty()),
             _ => false,
         };
         if leads_out {
             if self.arming.lets_out(now) {
-                return Some(Reply::Dismissed);
+                return Some(self.dismissed());
             }
             self.arming.press(now);
             return None;
@@ -188,19 +178,16 @@ impl ChoiceDialog {
         if !self.arming.press(now) {
             return None;
         }
-        match action {
-            Action::Choose => return self.choose(),
-            Action::Mark => self.mark(),
-            Action::Next => self.go_to(self.at + 1),
-            Action::Previous => self.go_to(self.at.saturating_sub(1)),
-            Action::Top => self.go_to(0),
-            Action::Bottom => self.go_to(usize::MAX),
-            Action::Back => {
-                self.go_to(self.request.options.len().saturating_sub(1));
-                // The same key, held down, must not dismiss the question.
-                self.arming = Arming::new(now);
-            }
-            _ => {}
+        if action == Action::Choose {
+            return self.choose(now);
+        }
+        match self.pages.get_mut(self.tab) {
+            Some(page) => page.perform(action),
+            None => self.turn_overview(action),
+        }
+        if action == Action::Back {
+            // The same key, held down, must not dismiss the question.
+            self.arming = Arming::new(now);
         }
         None
     }
@@ -209,7 +196,8 @@ impl ChoiceDialog {
     pub fn edit(&mut self, now: Instant) -> Option<String> {
         self.notice = None;
         let counts = self.arming.press(now);
-        self.body().filter(|_| counts).map(str::to_owned)
+        let body = self.page().and_then(Page::body);
+        body.filter(|_| counts).map(str::to_owned)
     }
 
     /// Shows the edited text from its beginning. Keys that were meant for the editor answer nothing.
@@ -217,104 +205,111 @@ impl ChoiceDialog {
         self.arming = Arming::new(now);
         let text = text.trim_end();
         if text.is_empty() {
-            self.notice = Some("the text was empty; it stays as it was".into());
+            self.notice = Some("the text was empty, so it is unchanged".into());
             return;
         }
-        if self.body().map(str::trim_end) == Some(text) {
-            return;
+        if let Some(page) = self.pages.get_mut(self.tab) {
+            page.edit(text);
         }
-        self.edition += 1;
-        let is_changed = self.request.body.as_deref().map(str::trim_end) != Some(text);
-        self.edited = is_changed.then(|| text.to_owned());
-        self.follows = false;
-        self.reading = Reading::default();
+    }
+
+    /// Dismissing a question keeps the text that the person has edited.
+    fn dismissed(&self) -> Reply {
+        let edits = self.pages.iter().map(Page::edited);
+        let edits: Vec<Option<&str>> = edits.collect();
+        if edits.iter().all(Option::is_none) {
+            return Reply::Dismissed;
+        }
+        let chosen = edits.into_iter().map(|edited| Chosen {
+            edited: edited.map(str::to_owned),
+            ..Chosen::default()
+        });
+        Reply::Chosen(chosen.collect())
     }
 
     fn turns(&mut self, action: Action) -> bool {
-        match action {
-            Action::LineDown => self.reading.scroll(1),
-            Action::LineUp => self.reading.scroll(-1),
-            Action::PageDown => self.reading.turn(2),
-            Action::PageUp => self.reading.turn(-2),
-            Action::HalfPageDown => self.reading.turn(1),
-            Action::HalfPageUp => self.reading.turn(-1),
+        let page = self.pages.get_mut(self.tab);
+        match (action, page) {
+            (Action::LineDown, _) => self.scroll(1),
+            (Action::LineUp, _) => self.scroll(-1),
+            (Action::PageDown, Some(page)) => page.turn(2),
+            (Action::PageUp, Some(page)) => page.turn(-2),
+            (Action::HalfPageDown, Some(page)) => page.turn(1),
+            (Action::HalfPageUp, Some(page)) => page.turn(-1),
+            (Action::PageDown, None) => self.overview.turn(2),
+            (Action::PageUp, None) => self.overview.turn(-2),
             _ => return false,
         }
-        self.follows = false;
         true
     }
 
-    fn go_to(&mut self, place: usize) {
-        let places = self.request.options.len() + usize::from(self.request.free_text);
-        self.at = place.min(places.saturating_sub(1));
-        self.follow();
-    }
-
-    /// The options are at the end.
-    fn follow(&mut self) {
-        self.follows = true;
-        self.reading.go_to_end();
-    }
-
-    fn mark(&mut self) {
-        let several = self.request.several;
-        if let Some(marked) = self.marked.get_mut(self.at).filter(|_| several) {
-            *marked = !*marked;
-        }
-    }
-
-    /// The selected options, once they were visible.
-    fn choose(&mut self) -> Option<Reply> {
-        if !self.reading.is_visible() {
-            self.notice = Some("enlarge the terminal to see the question".into());
-            return None;
-        }
-        if !self.follows && !self.reading.has_reached_end() {
-            self.follow();
-            return None;
-        }
-        let text = self.text.lines().join("\n").trim().to_owned();
-        let text = (!text.is_empty()).then_some(text);
-        let chosen = if self.request.several {
-            let marked = self.marked.iter().enumerate();
-            Chosen {
-                options: marked.filter_map(|(at, is)| is.then_some(at)).collect(),
-                text,
-                ..Chosen::default()
-            }
-        } else if self.is_writing() {
-            Chosen {
-                options: Vec::new(),
-                text,
-                ..Chosen::default()
-            }
-        } else {
-            Chosen {
-                options: (self.at < self.marked.len())
-                    .then_some(self.at)
-                    .into_iter()
-                    .collect(),
-                text: None,
-                ..Chosen::default()
-            }
+    /// Changing the tab answers nothing, so it needs no delay.
+    fn changes_tab(&mut self, action: Action, now: Instant) -> bool {
+        let last = self.pages.len();
+        let tab = match action {
+            Action::NextQuestion => (self.tab + 1).min(last),
+            Action::PreviousQuestion => self.tab.saturating_sub(1),
+            _ => return false,
         };
-        if chosen == Chosen::default() {
-            self.notice = Some(self.nothing_chosen().into());
-            return None;
+        if self.has_tabs() && tab != self.tab {
+            self.go_to(tab, now);
         }
-        Some(Reply::Chosen(Chosen {
-            edited: self.edited.clone(),
-            ..chosen
-        }))
+        true
     }
 
-    fn nothing_chosen(&self) -> &'static str {
-        if self.is_writing() {
-            "type an answer first"
-        } else if self.request.several {
-            "mark at least one answer"
-        } else {
-            "nothing to choose"
+    /// The person has not read the new page yet, so keys answer it only after the delay.
+    fn go_to(&mut self, tab: usize, now: Instant) {
+        self.tab = tab;
+        self.overview = Reading::default();
+        self.arming = Arming::new(now);
+    }
+
+    fn turn_overview(&mut self, action: Action) {
+        match action {
+            Action::Next => self.overview.scroll(1),
+            Action::Previous => self.overview.scroll(-1),
+            Action::Mark => self.overview.turn(2),
+            Action::Top => self.overview.go_to_start(),
+            Action::Bottom => self.overview.go_to_end(),
+            _ => {}
         }
+    }
+
+    fn choose(&mut self, now: Instant) -> Option<Reply> {
+        let has_tabs = self.has_tabs();
+        let Some(page) = self.pages.get_mut(self.tab) else {
+            return self.submit(now);
+        };
+        match page.choose() {
+            Ok(Some(chosen)) if !has_tabs => return Some(Reply::Chosen(vec![chosen])),
+            Ok(Some(_)) => {
+                let after = self.tab + 1..self.pages.len();
+                let mut others = after.chain(0..self.tab);
+                let open = others.find(|other| self.pages[*other].answer().is_none());
+                self.go_to(open.unwrap_or(self.pages.len()), now);
+            }
+            Ok(None) => {}
+            Err(why) => self.notice = Some(why.to_owned()),
+        }
+        None
+    }
+
+    /// Replies with all answers, if every question has one and the overview was read to its end.
+    fn submit(&mut self, now: Instant) -> Option<Reply> {
+        if !self.overview.is_visible() {
+            self.notice = Some("enlarge the terminal to see your answers".into());
+            return None;
+        }
+        if !self.overview.has_reached_end() {
+            self.overview.go_to_end();
+            return None;
+        }
+        let answers: Vec<Option<Chosen>> = self.pages.iter().map(Page::answer).collect();
+        if let Some(open) = answers.iter().position(Option::is_none) {
+            self.go_to(open, now);
+            self.notice = Some("answer this one, too, or let the model decide with Esc".into());
+            return None;
+        }
+        Some(Reply::Chosen(answers.into_iter().flatten().collect()))
     }
 }

@@ -5,6 +5,7 @@
 //! of its own.
 
 mod choice;
+mod page;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use std::time::Instant;
 use crossterm::event::KeyEvent;
 
 pub use self::choice::ChoiceDialog;
+pub use self::page::Page;
 use super::DialogRest;
 use super::permission::{self, PermissionDialog, Stage};
 use crate::keymap::{Action, Context};
@@ -63,8 +65,8 @@ impl Asked {
             QuestionKind::Permission(request) => {
                 Front::Permission(Box::new(PermissionDialog::new(request, now)))
             }
-            QuestionKind::Choice(request) => {
-                Front::Choice(Box::new(ChoiceDialog::new(request, now)))
+            QuestionKind::Choice(requests) => {
+                Front::Choice(Box::new(ChoiceDialog::new(requests, now)))
             }
         };
         Self { call, asker, front }
@@ -182,6 +184,14 @@ impl Questions {
         match self.front.as_mut().map(|asked| &mut asked.front) {
             Some(Front::Choice(choice)) => choice.press_option(option, now),
             Some(Front::Permission(_)) | None => false,
+        }
+    }
+
+    /// A click on the tab of a question.
+    pub fn press_tab(&mut self, tab: usize, now: Instant) {
+        match self.front.as_mut().map(|asked| &mut asked.front) {
+            Some(Front::Choice(choice)) => choice.press_tab(tab, now),
+            Some(Front::Permission(_)) | None => {}
         }
     }
 

@@ -78,8 +78,8 @@ fn three() -> Question {
 
 fn with(change: impl FnOnce(&mut ChoiceRequest)) -> Question {
     let mut question = three();
-    if let QuestionKind::Choice(request) = &mut question.kind {
-        change(request);
+    if let QuestionKind::Choice(requests) = &mut question.kind {
+        change(&mut requests[0]);
     }
     question
 }
@@ -98,7 +98,7 @@ fn chosen(options: &[usize], text: Option<&str>) -> Verdict {
         text: text.map(str::to_owned),
         ..Chosen::default()
     };
-    Verdict::Replied(CallRef::from("1"), Reply::Chosen(chosen))
+    Verdict::Replied(CallRef::from("1"), Reply::Chosen(vec![chosen]))
 }
 
 fn dismissed() -> Verdict {
@@ -263,4 +263,137 @@ fn a_question_that_is_withdrawn_makes_room_for_the_next_which_is_armed_anew() {
     rig.wait(300);
     let call = CallRef::from("2");
     assert!(matches!(rig.press("enter"), Verdict::Replied(it, _) if it == call));
+}
+
+/// Three questions of one call: one answer, several, and one in the person's own words.
+fn together() -> Question {
+    let mut question = three();
+    if let QuestionKind::Choice(requests) = &mut question.kind {
+        let mut second = requests[0].clone();
+        second.several = true;
+        let mut third = requests[0].clone();
+        third.free_text = true;
+        requests.extend([second, third]);
+    }
+    question
+}
+
+impl Rig {
+    /// A frame, and time to read what has come into view.
+    fn read(&mut self) -> &mut Self {
+        self.show(0).wait(300)
+    }
+
+    fn tab(&self) -> usize {
+        match &self.queue.current().expect("a question").front {
+            Front::Choice(choice) => choice.tab(),
+            Front::Permission(_) => panic!("not a choice"),
+        }
+    }
+}
+
+#[test]
+fn questions_that_are_asked_together_are_answered_together() {
+    let mut rig = Rig::ready(together());
+    assert_eq!(rig.press("2 enter"), STAYS);
+    assert_eq!(rig.tab(), 1);
+    assert_eq!(rig.read().press("1 3 enter"), STAYS);
+    assert_eq!(rig.tab(), 2);
+    rig.read().press("4 o k");
+    assert_eq!(rig.press("enter"), STAYS);
+    assert_eq!(rig.tab(), 3, "the overview");
+    let all = [(vec![1], None), (vec![0, 2], None), (vec![], Some("ok"))];
+    let all = all.map(|(options, text)| Chosen {
+        options,
+        text: text.map(str::to_owned),
+        ..Chosen::default()
+    });
+    let reply = Reply::Chosen(all.to_vec());
+    assert_eq!(
+        rig.read().press("enter"),
+        Verdict::Replied(CallRef::from("1"), reply)
+    );
+}
+
+#[test]
+fn one_goes_from_question_to_question_and_an_answer_can_be_changed() {
+    let mut rig = Rig::ready(together());
+    rig.press("right right left");
+    assert_eq!(rig.tab(), 1);
+    rig.press("tab tab tab tab");
+    assert_eq!(rig.tab(), 3);
+    assert_eq!(rig.read().press("enter"), STAYS, "nothing is answered");
+    assert_eq!(rig.tab(), 0, "the first that has no answer");
+    assert!(
+        rig.notice()
+            .is_some_and(|it| it.contains("answer this one"))
+    );
+    rig.read().press("enter");
+    rig.press("shift+tab");
+    rig.read().press("down enter");
+    assert_eq!(rig.tab(), 1, "the next that has no answer");
+    rig.read().press("space right");
+    rig.read().press("enter");
+    assert_eq!(rig.tab(), 3, "what is marked is an answer");
+    rig.read().press("2");
+    assert_eq!(rig.tab(), 1, "a number leads back to its question");
+    rig.read().press("2 enter");
+    let verdict = rig.read().press("enter");
+    let Verdict::Replied(_, Reply::Chosen(all)) = verdict else {
+        panic!("{verdict:?}");
+    };
+    let options: Vec<&[usize]> = all.iter().map(|it| &*it.options).collect();
+    assert_eq!(options, [&[1][..], &[0, 1], &[0]]);
+}
+
+#[test]
+fn a_held_key_answers_one_question_and_not_the_next() {
+    let mut rig = Rig::ready(together());
+    for _ in 0..20 {
+        assert_eq!(rig.press("enter"), STAYS);
+        rig.show(0).wait(30);
+    }
+    assert_eq!(rig.tab(), 1);
+    rig.wait(300);
+    assert_eq!(rig.press("esc"), dismissed());
+}
+
+#[test]
+fn what_was_changed_in_the_editor_goes_with_the_answer_even_if_it_is_none() {
+    let plan = || with(|request| request.body = Some("1. look".into()));
+    let with_edit = |options: &[usize]| {
+        let chosen = Chosen {
+            options: options.to_vec(),
+            edited: Some("1. look twice".into()),
+            ..Chosen::default()
+        };
+        Verdict::Replied(CallRef::from("1"), Reply::Chosen(vec![chosen]))
+    };
+    for (keys, verdict) in [("3 enter", with_edit(&[2])), ("esc", with_edit(&[]))] {
+        let mut rig = Rig::ready(plan());
+        let call = CallRef::from("1");
+        assert_eq!(rig.press("ctrl+g"), Verdict::Edits(call, "1. look".into()));
+        assert!(rig.queue.edited(call, "1. look twice\n", rig.now));
+        rig.read();
+        assert_eq!(rig.press(keys), verdict, "{keys}");
+    }
+}
+
+#[test]
+fn a_text_to_read_turns_by_pages_with_the_keys_of_everything_that_is_read() {
+    let mut rig = Rig::fresh(with(|request| request.body = Some("long".into())));
+    rig.show(40).wait(300);
+    let offset = |rig: &Rig| match &rig.queue.current().expect("a question").front {
+        Front::Choice(choice) => choice.reading().offset,
+        Front::Permission(_) => panic!("not a choice"),
+    };
+    rig.press("space");
+    assert_eq!(offset(&rig), 9);
+    rig.press("space b");
+    assert_eq!(offset(&rig), 9);
+    rig.press("G");
+    assert_eq!(offset(&rig), 40);
+    rig.press("g");
+    assert_eq!(offset(&rig), 0);
+    assert_eq!(rig.press("enter"), STAYS, "not read to its end");
 }

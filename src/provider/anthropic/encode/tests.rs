@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{Cache, Options, Thinking, body, thinks_adaptively, wire_id};
@@ -169,18 +171,60 @@ fn citations_and_server_calls_go_back_as_they_came() {
         citations: vec![json!({"type": "web_search_result_location"})],
         phase: None,
     };
-    let search = Block::ServerToolUse {
-        id: "srv".into(),
-        name: "web_search".into(),
-        input: Value::Null,
+    let result = found("srv");
+    let Block::Other { start, .. } = &result else {
+        panic!("kept as it came");
     };
     assert_eq!(
-        answer(MODEL, vec![search, cited]),
+        answer(MODEL, vec![search("srv"), result.clone(), cited]),
         json!([
             {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}},
+            start,
             {"type": "text", "text": "Hi", "citations": [{"type": "web_search_result_location"}]},
         ])
     );
+}
+
+fn search(id: &str) -> Block {
+    Block::ServerToolUse {
+        id: id.into(),
+        name: "web_search".into(),
+        input: Value::Null,
+    }
+}
+
+fn found(id: &str) -> Block {
+    let page = json!({"type": "web_search_result", "title": "T", "url": "https://a", "encrypted_content": "x"});
+    Block::Other {
+        wire_type: "web_search_tool_result".into(),
+        start: json!({"type": "web_search_tool_result", "tool_use_id": id, "content": [page]}),
+    }
+}
+
+#[test]
+fn a_call_of_the_server_without_its_result_goes_back_only_where_the_answer_paused() {
+    let blocks = vec![search("a"), found("a"), search("b")];
+    assert_eq!(
+        answer(MODEL, blocks.clone()).as_array().map(Vec::len),
+        Some(2)
+    );
+    let paused = vec![
+        Message::user("hi"),
+        sample::from("anthropic", MODEL, blocks),
+    ];
+    let body = body(&sample::request(MODEL, paused), &Options::default());
+    assert_eq!(body["messages"][1]["content"][2]["id"], "b");
+}
+
+#[test]
+fn a_search_of_the_server_is_one_of_its_own_tools() {
+    let mut request = sample::request(MODEL, vec![Message::user("hi")]);
+    request.tools = Arc::new(vec![sample::web_search()]);
+    let body = body(&request, &Options::default());
+    let marked = json!({"type": "ephemeral"});
+    let tool =
+        json!({"type": "web_search_20250305", "name": "web_search", "cache_control": marked});
+    assert_eq!(body["tools"], json!([tool]));
 }
 
 #[test]

@@ -101,6 +101,7 @@ fn offer(names: &[&str]) -> Vec<ToolDefinition> {
         input_schema: json!({}),
         strict: false,
         input_examples: Vec::new(),
+        server: None,
     };
     names.iter().map(define).collect()
 }

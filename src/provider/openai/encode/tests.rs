@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{NoText, Options, Server, body};
@@ -208,4 +210,11 @@ fn a_note_goes_out_as_the_text_that_it_is() {
     };
     let text = "<hook>\nlate\n</hook>";
     assert_eq!(sent(Block::by_hooks("late")), sent(Block::text(text)));
+}
+
+#[test]
+fn a_tool_that_only_other_servers_have_is_left_out() {
+    let mut request = sample::request("m", vec![Message::user("hi")]);
+    request.tools = Arc::new(vec![sample::web_search()]);
+    assert_eq!(body(&request, &Options::default()).get("tools"), None);
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{Options, body};
@@ -181,4 +183,17 @@ fn a_note_goes_out_as_the_text_that_it_is() {
     };
     let text = "<hook>\nlate\n</hook>";
     assert_eq!(sent(Block::by_hooks("late")), sent(Block::text(text)));
+}
+
+#[test]
+fn a_search_of_the_server_is_one_of_its_own_tools_and_its_sources_are_asked_for() {
+    let mut request = sample::request(MODEL, vec![Message::user("hi")]);
+    request.tools = Arc::new(vec![sample::web_search()]);
+    let body = body(&request, &Options::default());
+    assert_eq!(body["tools"], json!([{"type": "web_search"}]));
+    let include = [
+        "reasoning.encrypted_content",
+        "web_search_call.action.sources",
+    ];
+    assert_eq!(body["include"], json!(include));
 }

@@ -1,4 +1,5 @@
 use crate::app::job::{Job, JobResult};
+use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, change, choice, millis, reply};
 use crate::app::{Effect, Msg};
 use crate::protocol::{
@@ -16,7 +17,8 @@ fn asked(question: Question, width: u16, height: u16) -> Screen {
 
 fn databases(change: impl FnOnce(&mut ChoiceRequest)) -> Question {
     let mut question = choice("call", &["Postgres", "SQLite", "none of them"]);
-    if let QuestionKind::Choice(request) = &mut question.kind {
+    if let QuestionKind::Choice(requests) = &mut question.kind {
+        let request = &mut requests[0];
         request.question = "Which database should the server use?\nIt can be changed later.".into();
         request.options[0].about = "needs a server of its own; many can write at once".into();
         request.options[1].about = "one file; one can write at a time".into();
@@ -151,7 +153,8 @@ const PLAN: &str = "# Skip empty lines\n\nThe parser takes an **empty line** for
 /// A plan to approve.
 fn plan(body: &str) -> Question {
     let mut question = choice("call", &["Yes, and accept edits", "Keep planning"]);
-    if let QuestionKind::Choice(request) = &mut question.kind {
+    if let QuestionKind::Choice(requests) = &mut question.kind {
+        let request = &mut requests[0];
         request.question.clear();
         request.title = "Carry out this plan?".into();
         request.body = Some(body.into());
@@ -168,7 +171,7 @@ fn first(edited: Option<&str>) -> Effect {
         text: None,
         edited: edited.map(str::to_owned),
     };
-    Effect::Send(reply("call", Reply::Chosen(chosen)))
+    Effect::Send(reply("call", Reply::Chosen(vec![chosen])))
 }
 
 fn edited(screen: &mut Screen, result: Result<&str, &str>) {
@@ -247,4 +250,78 @@ fn a_question_without_a_text_opens_no_editor_and_has_its_title() {
     assert_eq!(screen.lines_with("─ Database ─").len(), 1);
     assert_eq!(screen.lines_with("? Which database").len(), 1);
     assert_eq!(screen.lines_with("Ctrl+G"), [""; 0]);
+}
+
+/// Two questions of one call, with answers that are described at length.
+fn together() -> Question {
+    let mut question = databases(|request| {
+        request.header = "Database".into();
+        request.question = "Which database should the server use?".into();
+        request.free_text = true;
+        request.options[1].about = "One file beside the program, nothing to install and nothing to run; one process can write at a time, which is enough for the load that README.md names.".into();
+    });
+    if let QuestionKind::Choice(requests) = &mut question.kind {
+        let mut second = requests[0].clone();
+        second.header = "Tests".into();
+        second.question = "Which tests should run before each commit?".into();
+        second.several = true;
+        for (option, about) in second.options.iter_mut().zip(["a second", "a minute", ""]) {
+            option.about = about.into();
+        }
+        requests.push(second);
+    }
+    question
+}
+
+#[test]
+fn questions_asked_together_are_tabs_with_an_overview_at_the_end() {
+    let mut screen = asked(together(), 80, 24);
+    screen.press("down");
+    let first = screen.draw();
+    screen.press("enter");
+    screen.after(millis(300));
+    screen.draw();
+    screen.press("1 4");
+    screen.types("and the linter");
+    let second = screen.draw();
+    screen.press("enter");
+    screen.after(millis(300));
+    insta::assert_snapshot!([first, second, screen.draw()].join("\n\n"));
+}
+
+#[test]
+fn a_click_opens_a_tab_or_goes_to_an_answer() {
+    let mut screen = asked(together(), 80, 24);
+    let press = PointerKind::Pressed { times: 1 };
+    screen.frame();
+    assert_eq!(screen.point(press, "Tests"), []);
+    assert_eq!(screen.lines_with("Which tests should run").len(), 1);
+    screen.after(millis(300));
+    screen.frame();
+    assert_eq!(screen.point(press, "SQLite"), []);
+    assert_eq!(screen.lines_with("› 2 [x] SQLite").len(), 1);
+    assert_eq!(screen.point(press, "Other"), []);
+    screen.types("mine");
+    assert_eq!(screen.lines_with("› 4 [x] Other").len(), 1);
+    assert_eq!(screen.point(press, "Submit"), []);
+    assert_eq!(screen.lines_with("SQLite, mine").len(), 1);
+    assert_eq!(screen.lines_with("no answer yet").len(), 1);
+}
+
+#[test]
+fn tabs_and_overview_in_a_narrow_terminal() {
+    let mut screen = asked(together(), 40, 14);
+    let first = screen.draw();
+    screen.press("right right");
+    screen.after(millis(300));
+    insta::assert_snapshot!([first, screen.draw()].join("\n\n"));
+}
+
+#[test]
+fn the_keys_of_a_question_are_explained_beside_it() {
+    let mut screen = asked(together(), 80, 24);
+    screen.press("?");
+    insta::assert_snapshot!(screen.draw());
+    assert_eq!(screen.press("esc"), []);
+    assert_eq!(screen.lines_with("Which database should").len(), 1);
 }

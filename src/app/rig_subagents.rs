@@ -1,0 +1,100 @@
+//! Subagents for tests: each is known by its description, which is also the name of the call that started it.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::rig::{App, Life};
+use crate::app::Effect;
+use crate::protocol::{
+    AgentEvent, AgentId, CallEvent, CallRef, Ending, Message, Spending, Subagent, TurnEvent,
+    TurnId, TurnSummary, Usage,
+};
+
+impl App {
+    /// A turn runs in which these subagents were started; each has its prompt.
+    pub fn with_agents(names: &[&str]) -> Self {
+        let mut app = Self::working();
+        for name in names {
+            app.starts_agent(name, false);
+        }
+        app
+    }
+
+    pub fn starts_agent(&mut self, name: &str, background: bool) {
+        let input = json!({ "description": name, "prompt": format!("do {name}") });
+        self.tool(name, "Task").queued(input).running();
+        let count = self.state.subagents.iter().count();
+        let agent = AgentId(2 + u32::try_from(count).expect("few"));
+        let call = CallRef::from(name);
+        let subagent = Subagent {
+            agent,
+            call,
+            kind: "explore".to_owned(),
+            description: name.to_owned(),
+            model: "m".to_owned(),
+            background,
+        };
+        self.hear_call(call, CallEvent::Started(subagent));
+        let prompt = Message::user(format!("do {name}"));
+        self.tells(name, TurnEvent::Prompted(prompt));
+        self.tells(name, TurnEvent::Requested { attempt: 0 });
+    }
+
+    pub fn agent(&self, name: &str) -> AgentId {
+        let key = self.state.calls.find(name.into());
+        let nested = key.and_then(|key| self.state.subagents.of_call(key));
+        nested.expect("a subagent of this name").about.agent
+    }
+
+    pub fn turn_of(&self, name: &str) -> TurnId {
+        TurnId {
+            agent: self.agent(name),
+            number: 1,
+        }
+    }
+
+    /// An event of a subagent's turn.
+    pub fn tells(&mut self, name: &str, event: TurnEvent) -> Vec<Effect> {
+        let turn = self.turn_of(name);
+        self.told(AgentEvent::Turn(turn, event))
+    }
+
+    pub fn says_as(&mut self, name: &str, text: &str) {
+        self.tells(name, TurnEvent::Text(text.to_owned()));
+    }
+
+    /// It has used so many tokens.
+    pub fn spends_as(&mut self, name: &str, tokens: u64) {
+        let used = Usage {
+            input_tokens: Some(tokens),
+            ..Usage::default()
+        };
+        let spending = Spending {
+            used,
+            ..Spending::default()
+        };
+        self.tells(name, TurnEvent::Spent(spending));
+    }
+
+    /// A call of a subagent.
+    pub fn nested_call(&self, name: &str, call: &str) -> CallRef {
+        CallRef {
+            agent: self.agent(name),
+            number: CallRef::from(call).number,
+        }
+    }
+
+    pub fn nested(&mut self, name: &str, call: &str, tool: &str) -> Life<'_> {
+        let call = self.nested_call(name, call);
+        self.tool(call, tool)
+    }
+
+    /// It says its last word, and the call that started it has its result.
+    pub fn agent_ends(&mut self, name: &str, last: &str) {
+        self.says_as(name, last);
+        let summary = TurnSummary::of(Ending::Done, Duration::from_millis(1_200));
+        self.tells(name, TurnEvent::Finished(summary));
+        self.tool(name, "Task").completes(last);
+    }
+}

@@ -1,0 +1,283 @@
+//! The conversations that calls have started: each has its own cells, its own turn and its own calls, and is shown under the
+//! call that started it, or whole, in place of the person's conversation.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use super::call::{Call, CallKey, Calls, State};
+use super::panel::Turn;
+use super::scroll::Scroll;
+use super::transcript::{Cell, Transcript};
+use super::{AppState, Focus, Work};
+use crate::protocol::{AgentId, Spending, Subagent};
+
+/// How many calls of a running subagent are listed before somebody unfolds it.
+pub const LATEST: usize = 3;
+/// More calls than this are hardly ever under way at once.
+const AT_ONCE: usize = 64;
+
+#[derive(Debug, Default)]
+pub struct Subagents {
+    all: BTreeMap<AgentId, Nested>,
+    /// By the call that started it. A call that runs again starts another one, which takes its place.
+    by_call: HashMap<CallKey, AgentId>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub struct Nested {
+    pub about: Subagent,
+    /// The call that started it.
+    pub call: CallKey,
+    pub transcript: Transcript,
+    /// While it works.
+    pub work: Option<Work>,
+    /// Its calls, and when its model wrote.
+    pub turn: Turn,
+    pub spending: Spending,
+    pub began: Instant,
+    pub ended: Option<Instant>,
+    pub folding: Folding,
+}
+
+/// How many of its calls are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Folding {
+    /// The latest while it works, none afterwards.
+    #[default]
+    Latest,
+    All,
+    None,
+}
+
+/// What a subagent does at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    Calling(CallKey),
+    Writing,
+    Thinking,
+    Waiting,
+    /// It is over.
+    Nothing,
+}
+
+/// A subagent's conversation is in view.
+#[derive(Debug)]
+pub struct View {
+    pub agent: AgentId,
+    /// Where the person's conversation stood.
+    scroll: Scroll,
+    /// What had the keys before.
+    focus: Focus,
+}
+
+impl Nested {
+    pub fn new(about: Subagent, call: CallKey, now: Instant) -> Self {
+        Self {
+            transcript: Transcript::of_agent(about.agent),
+            about,
+            call,
+            work: None,
+            turn: Turn::default(),
+            spending: Spending::default(),
+            began: now,
+            ended: None,
+            folding: Folding::default(),
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    pub fn elapsed(&self, now: Instant) -> Duration {
+        let end = self.ended.unwrap_or(now);
+        end.saturating_duration_since(self.began)
+    }
+
+    /// How many tokens it has read and written.
+    pub fn tokens(&self) -> u64 {
+        self.spending.used.worked_on()
+    }
+
+    /// The calls that are not over, the latest first. Only those of the last response can be: not all are looked at.
+    fn running<'a>(&'a self, calls: &'a Calls) -> impl Iterator<Item = CallKey> + 'a {
+        let latest = self.turn.calls.iter().rev().take(AT_ONCE).copied();
+        latest.filter(|key| !calls.get(*key).is_over())
+    }
+
+    pub fn doing(&self, calls: &Calls) -> Doing {
+        if self.is_over() {
+            return Doing::Nothing;
+        }
+        let executes = |key: &CallKey| matches!(calls.get(*key).state, State::Executing(_));
+        let executing = self.running(calls).find(executes);
+        if let Some(call) = executing.or_else(|| self.running(calls).next()) {
+            return Doing::Calling(call);
+        }
+        match self.transcript.last().map(|entry| &entry.cell) {
+            Some(Cell::Thinking { took: None, .. }) => Doing::Thinking,
+            _ if self.work.as_ref().is_some_and(|work| work.heard.is_some()) => Doing::Writing,
+            _ => Doing::Waiting,
+        }
+    }
+
+    /// The calls that are listed under it, oldest first.
+    pub fn listed(&self, calls: &Calls) -> Vec<CallKey> {
+        match self.folding {
+            Folding::All => self.turn.calls.clone(),
+            Folding::Latest if !self.is_over() => self.latest(calls),
+            Folding::Latest | Folding::None => Vec::new(),
+        }
+    }
+
+    /// The latest calls, oldest first. Those that still run come before those that are over.
+    pub fn latest(&self, calls: &Calls) -> Vec<CallKey> {
+        let mut latest: Vec<CallKey> = self.running(calls).take(LATEST).collect();
+        for key in self.turn.calls.iter().rev().take(LATEST) {
+            if latest.len() < LATEST && !latest.contains(key) {
+                latest.push(*key);
+            }
+        }
+        latest.sort_unstable();
+        latest
+    }
+
+    /// What it said last.
+    pub fn last_message(&self) -> Option<&str> {
+        let mut entries = self.transcript.entries().iter().rev();
+        entries.find_map(|entry| match &entry.cell {
+            Cell::Answer(answer) => Some(answer.text.as_str()),
+            _ => None,
+        })
+    }
+}
+
+impl Subagents {
+    pub fn get(&self, agent: AgentId) -> Option<&Nested> {
+        self.all.get(&agent)
+    }
+
+    pub fn get_mut(&mut self, agent: AgentId) -> Option<&mut Nested> {
+        self.all.get_mut(&agent)
+    }
+
+    /// The one that a call has started.
+    pub fn of_call(&self, call: CallKey) -> Option<&Nested> {
+        self.all.get(self.by_call.get(&call)?)
+    }
+
+    fn of_call_mut(&mut self, call: CallKey) -> Option<&mut Nested> {
+        self.all.get_mut(self.by_call.get(&call)?)
+    }
+
+    pub fn add(&mut self, nested: Nested) {
+        self.by_call.insert(nested.call, nested.about.agent);
+        self.all.insert(nested.about.agent, nested);
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Nested> {
+        self.all.values_mut()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Nested> {
+        self.all.values()
+    }
+}
+
+impl AppState {
+    /// The cells of the conversation in view: the person's, or a subagent's.
+    pub fn conversation(&self) -> &Transcript {
+        match self.viewed() {
+            Some(nested) => &nested.transcript,
+            None => &self.transcript,
+        }
+    }
+
+    pub(super) fn conversation_mut(&mut self) -> &mut Transcript {
+        let agent = self.view.as_ref().map(|view| view.agent);
+        match agent.and_then(|agent| self.subagents.get_mut(agent)) {
+            Some(nested) => &mut nested.transcript,
+            None => &mut self.transcript,
+        }
+    }
+
+    /// The subagent whose conversation is in view.
+    pub fn viewed(&self) -> Option<&Nested> {
+        self.subagents.get(self.view.as_ref()?.agent)
+    }
+
+    /// Shows the conversation of the subagent that a call has started. Says whether there is one.
+    pub(super) fn view_subagent(&mut self, call: CallKey) -> bool {
+        let Some(agent) = self.subagents.of_call(call).map(|it| it.about.agent) else {
+            return false;
+        };
+        if self.view.as_ref().is_some_and(|view| view.agent == agent) {
+            return true;
+        }
+        let focus = self.focus;
+        self.show_main();
+        self.focus_on(Focus::Conversation);
+        self.selection = None;
+        self.view = Some(View {
+            agent,
+            scroll: std::mem::take(&mut self.scroll),
+            focus,
+        });
+        true
+    }
+
+    /// Shows the person's conversation again.
+    pub fn show_main(&mut self) {
+        if let Some(view) = self.view.take() {
+            self.scroll = view.scroll;
+            self.selection = None;
+            self.end_search();
+        }
+    }
+
+    /// Follows again if the end is in view.
+    pub(super) fn follow_from_end(&mut self) {
+        let last = self.conversation().last().map(|entry| entry.id);
+        if self.scroll.rest.map(|rest| rest.bottom.cell) == last {
+            self.scroll.follow();
+        }
+    }
+
+    /// Back from a subagent's conversation to where it was opened.
+    pub(super) fn leave_view(&mut self) {
+        let Some(View { focus, .. }) = self.view else {
+            return;
+        };
+        self.show_main();
+        self.focus_on(focus);
+    }
+
+    /// Lists all calls of the subagent that a call has started, or none.
+    pub(super) fn fold_subagent(&mut self, call: CallKey) {
+        let Some(nested) = self.subagents.of_call(call) else {
+            return;
+        };
+        let listed = nested.listed(&self.calls).len();
+        let folding = if listed < nested.turn.calls.len() {
+            Folding::All
+        } else {
+            Folding::None
+        };
+        let chosen = self.chosen_call();
+        if let Some(nested) = self.subagents.of_call_mut(call) {
+            nested.folding = folding;
+        }
+        // The rows below have moved; a call that is not listed any more leaves the choice to the one that started it.
+        let rows = self.rows();
+        let at = |wanted: Option<CallKey>| rows.iter().position(|row| Some(row.call) == wanted);
+        if let Some(at) = at(chosen).or_else(|| at(Some(call))) {
+            self.panel.chosen = at;
+        }
+    }
+
+    /// What a call of a subagent is part of: the call that started the subagent.
+    pub(super) fn starter_of(&self, call: &Call) -> Option<CallKey> {
+        self.subagents.get(call.id.agent).map(|nested| nested.call)
+    }
+}

@@ -1,0 +1,99 @@
+//! Calls that are a part of another call: they take the same steps, and what they ask and report is that call's.
+
+use futures_util::FutureExt;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::machine::End;
+use super::permission::Authority;
+use super::pipeline::{CallRun, Done, Report};
+use crate::permissions::Remembered;
+use crate::protocol::{CallInput, Phase, ToolCall};
+use crate::tools::inner::{Inner, Part, PartResult};
+
+/// How many reports of a part may wait.
+const REPORTS: usize = 16;
+
+impl CallRun {
+    /// What a call can do on behalf of its conversation.
+    pub(super) fn inner(&self, call: &ToolCall) -> Inner {
+        let (context, offered) = (self.context.clone(), self.offered.clone());
+        let (cancel, outer) = (self.cancel.clone(), self.reports.clone());
+        let (id, wire) = (call.call, call.id.clone());
+        let run = move |part: Part| {
+            let (reports, heard) = mpsc::channel(REPORTS);
+            let run = CallRun {
+                context: context.clone(),
+                offered: offered.clone(),
+                authority: Authority::Model,
+                cancel: cancel.clone(),
+                background: CancellationToken::new(),
+                reports,
+                links: Remembered::default(),
+            };
+            let call = ToolCall {
+                call: id,
+                id: wire.clone(),
+                name: part.tool.to_owned(),
+                input: CallInput::from(part.input),
+            };
+            part_of(run, call, heard, outer.clone()).boxed()
+        };
+        let context = self.context.clone();
+        Inner::new(run, move |allows| context.allow_for_turn(allows))
+    }
+}
+
+async fn part_of(
+    run: CallRun,
+    call: ToolCall,
+    mut heard: mpsc::Receiver<Report>,
+    outer: mpsc::Sender<Report>,
+) -> PartResult {
+    let mut running = std::pin::pin!(run.run(call));
+    loop {
+        tokio::select! {
+            biased;
+            Some(report) = heard.recv() => pass_on(report, &outer).await,
+            done = &mut running => return result(&done),
+        }
+    }
+}
+
+/// What concerns the part alone is not told of the whole call.
+async fn pass_on(report: Report, outer: &mpsc::Sender<Report>) {
+    match report {
+        Report::Reached(_, Phase::WaitingForApproval | Phase::Running)
+        | Report::Progress(..)
+        | Report::Asked(..)
+        | Report::Decided(..)
+        | Report::Notice(_)
+        | Report::Halted(_)
+        | Report::Changing(..) => {
+            // A driver that is gone has no use for reports.
+            let _ = outer.send(report).await;
+        }
+        // The whole call runs alone.
+        Report::MustBeAlone(_, go_on) => tell(go_on),
+        Report::Reached(_, Phase::Validating | Phase::InHooks | Phase::Finishing)
+        | Report::Permitted(..)
+        | Report::Rewritten(..)
+        | Report::Finished(..) => {}
+    }
+}
+
+fn tell(go_on: oneshot::Sender<()>) {
+    // One that was stopped in the meantime no longer listens.
+    let _ = go_on.send(());
+}
+
+/// What a part has printed or found; a command that ran and failed has printed something, too.
+fn result(done: &Done) -> PartResult {
+    let result = &done.outcome.result;
+    let text = result.as_text();
+    match done.outcome.end {
+        End::Normal if !result.is_error => Ok(done.for_person.output_in(&text).to_owned()),
+        End::CommandFailed | End::Backgrounded => Ok(text),
+        End::Normal | End::Denied | End::Stopped => Err(text),
+    }
+}

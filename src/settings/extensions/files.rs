@@ -1,0 +1,203 @@
+//! The files in the folders that extend the program: which there are, whether they have changed, and what they say.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::config::{is_missing, plain, read_regular};
+use crate::settings::files::FOLDERS;
+
+/// A longer one is refused: people do not write such.
+const LONGEST_FILE: u64 = 256 << 10;
+/// More files of one folder are not read.
+pub(in crate::settings) const MOST_FILES: usize = 500;
+/// How deep commands may lie in folders of their own.
+pub(in crate::settings) const DEEPEST: usize = 4;
+/// The file that makes a folder a skill.
+pub(in crate::settings) const SKILL: &str = "SKILL.md";
+
+/// What a folder holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::settings) enum Holds {
+    Agents,
+    Commands,
+    Skills,
+    Tools,
+}
+
+/// A folder with such files in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Folder {
+    pub path: PathBuf,
+    /// As people know it.
+    pub name: String,
+    pub holds: Holds,
+    pub of_project: bool,
+}
+
+/// A file of such a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct File {
+    pub path: PathBuf,
+    /// Without the folder.
+    pub inner: PathBuf,
+    /// As people know it.
+    pub name: String,
+    pub holds: Holds,
+    pub of_project: bool,
+}
+
+/// What changes when a file does: which one it is, its size, and when it was changed.
+pub(super) type Stamp = (u64, u64, (i64, i64), (i64, i64));
+
+/// What was found below a folder.
+#[derive(Debug, Default)]
+pub(in crate::settings) struct Found {
+    /// Without the folder, by name.
+    pub files: Vec<PathBuf>,
+    pub unreadable: Vec<(PathBuf, io::Error)>,
+    /// There are more than are looked at.
+    pub is_cut: bool,
+}
+
+impl Holds {
+    pub(in crate::settings) const ALL: [Holds; 4] =
+        [Holds::Agents, Holds::Commands, Holds::Skills, Holds::Tools];
+
+    /// What the folder is called.
+    pub(in crate::settings) fn folder(self) -> &'static str {
+        match self {
+            Holds::Agents => "agents",
+            Holds::Commands => "commands",
+            Holds::Skills => "skills",
+            Holds::Tools => "tools",
+        }
+    }
+
+    /// The files below such a folder that count.
+    pub(in crate::settings) fn files(self, folder: &Path) -> Found {
+        let (depth, ending) = match self {
+            Holds::Agents => (0, "md"),
+            Holds::Commands => (DEEPEST, "md"),
+            Holds::Skills => (1, "md"),
+            Holds::Tools => (0, "toml"),
+        };
+        let mut found = below(folder, depth, ending);
+        if self == Holds::Skills {
+            let is_skill = |file: &PathBuf| file.parent().is_some_and(|it| file == &it.join(SKILL));
+            found
+                .files
+                .retain(|file| is_skill(file) && file.components().count() == 2);
+        }
+        found
+    }
+}
+
+/// The folders of a person and of a workspace, in the order in which they count: the last one most.
+pub(super) fn folders(config: &Path, workspace: &Path) -> Vec<Folder> {
+    let own = Holds::ALL.into_iter().map(|holds| {
+        let path = config.join(holds.folder());
+        Folder {
+            name: path.display().to_string(),
+            path,
+            holds,
+            of_project: false,
+        }
+    });
+    let of_project = FOLDERS.into_iter().flat_map(|folder| {
+        Holds::ALL.into_iter().map(move |holds| Folder {
+            path: workspace.join(folder).join(holds.folder()),
+            name: format!("{folder}/{}", holds.folder()),
+            holds,
+            of_project: true,
+        })
+    });
+    own.chain(of_project).collect()
+}
+
+/// All files with what tells that they have changed.
+pub(super) fn stamped(folders: &[Folder], problems: &mut Vec<String>) -> Vec<(File, Stamp)> {
+    let mut stamped = Vec::new();
+    for folder in folders {
+        let found = folder.holds.files(&folder.path);
+        if found.is_cut {
+            problems.push(format!(
+                "`{}` has more than {MOST_FILES} files; the others are not used",
+                folder.name
+            ));
+        }
+        for (path, error) in found.unreadable {
+            let name = name(folder, &path);
+            problems.push(format!("can't read `{name}`: {}", plain(&error)));
+        }
+        stamped.extend(found.files.into_iter().filter_map(|inner| {
+            let path = folder.path.join(&inner);
+            let about = path.metadata().ok()?;
+            let modified = (about.mtime(), about.mtime_nsec());
+            let changed = (about.ctime(), about.ctime_nsec());
+            let stamp = (about.ino(), about.len(), modified, changed);
+            let file = File {
+                name: name(folder, &inner),
+                path,
+                inner,
+                holds: folder.holds,
+                of_project: folder.of_project,
+            };
+            Some((file, stamp))
+        }));
+    }
+    stamped
+}
+
+fn name(folder: &Folder, inner: &Path) -> String {
+    Path::new(&folder.name).join(inner).display().to_string()
+}
+
+/// What a file says; `None` if it cannot be read, or was removed since it was listed.
+pub(super) fn text(file: &File, problems: &mut Vec<String>) -> Option<String> {
+    let read = read_regular(&file.path, LONGEST_FILE).and_then(|bytes| {
+        String::from_utf8(bytes)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+    });
+    match read {
+        Ok(text) => Some(text),
+        Err(error) if is_missing(&error) => None,
+        Err(error) => {
+            problems.push(format!("can't read `{}`: {}", file.name, plain(&error)));
+            None
+        }
+    }
+}
+
+/// The files with this ending below a folder, at most so many folders deep.
+pub(in crate::settings) fn below(folder: &Path, depth: usize, ending: &str) -> Found {
+    let mut found = Found::default();
+    let mut folders = vec![(PathBuf::new(), 0)];
+    while let Some((inner, at)) = folders.pop() {
+        let entries = match std::fs::read_dir(folder.join(&inner)) {
+            Ok(entries) => entries,
+            Err(error) if is_missing(&error) => continue,
+            Err(error) => {
+                found.unreadable.push((inner, error));
+                continue;
+            }
+        };
+        for entry in entries.flatten() {
+            let path = inner.join(entry.file_name());
+            if entry.path().is_dir() {
+                if at < depth {
+                    folders.push((path, at + 1));
+                }
+            } else if path.extension().is_some_and(|other| other == ending) {
+                found.files.push(path);
+            }
+            if found.files.len() + folders.len() > MOST_FILES {
+                found.is_cut = true;
+                found.files.sort();
+                return found;
+            }
+        }
+    }
+    found.files.sort();
+    found
+}
