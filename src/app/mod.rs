@@ -268,7 +268,7 @@ pub struct AppState {
     /// Set while another Ctrl+C would quit.
     pub quit_armed: Option<Instant>,
     /// How many background commands the person was warned about before quitting.
-    quit_told: usize,
+    quit_warned: usize,
     pub flash: Option<Flash>,
     /// The theme before another one was previewed.
     theme_before: Option<Theme>,
@@ -320,7 +320,7 @@ impl AppState {
             },
             settings,
             quit_armed: None,
-            quit_told: 0,
+            quit_warned: 0,
             flash: None,
             theme_before: None,
             theme_wanted: None,

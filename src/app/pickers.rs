@@ -284,7 +284,7 @@ impl AppState {
         match choice {
             Choice::Do(action) => self.perform(action),
             Choice::Slash(name) => self.slash(&name, ""),
-            Choice::Theme(theme) => self.wear(*theme),
+            Choice::Theme(theme) => self.save_theme(*theme),
             Choice::Model(name) => self.model(&name),
             Choice::Session(id) => self.reopen(OpeningSession::Id(id), None),
             Choice::Queued(number) => self.ask_back_number(Some(number)),

@@ -43,7 +43,7 @@ use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::{Orders, Tasks, port};
 
 /// How long idle threads are kept: longer than anyone works without a break.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+const KEEP_ALIVE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long an answer may be, unless the settings say otherwise.
 const MAX_OUTPUT_TOKENS: u32 = 32_000;
 
@@ -92,7 +92,7 @@ pub(super) fn this_thread() -> Result<Runtime, UsageError> {
 
 fn started(builder: &mut Builder) -> Result<Runtime, UsageError> {
     // Tokio panics if its last blocking thread ends and it can't start another, so one is kept.
-    builder.enable_all().thread_keep_alive(KEPT);
+    builder.enable_all().thread_keep_alive(KEEP_ALIVE);
     let built = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let runtime = builder.build()?;
         drop(runtime.spawn_blocking(|| ()));
@@ -148,6 +148,7 @@ pub(super) async fn setup(
     env.search = search;
     let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
+    let custom = catalogue.now().tools.clone();
     shared.catalogue = Some(catalogue);
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
@@ -162,7 +163,10 @@ pub(super) async fn setup(
     let _ = log.write(AgentId::MAIN, &begun);
     let settings = &project.settings;
     let system = system_prompt(&around, &git.lines);
-    let mut notices = project.notices();
+    let mut notices = project.notices(&custom);
+    let offered = context.tools.snapshot();
+    let names: Vec<&str> = offered.names().collect();
+    notices.extend(settings.unknown_tools(&names));
     notices.extend(system.notices);
     notices.extend(session.notices);
     notices.extend(problems);
@@ -314,8 +318,7 @@ fn environment(
 fn shared(args: &Args, project: &Project, asking: Asking, env: Environment) -> Shared {
     let (rules, mode) = (project.settings.rules.clone(), project.mode(args));
     let mut shared = Shared::new(rules, mode, asking, project.places(args), Arc::new(env));
-    let overrides = project.settings.interrupt_behavior.clone();
-    shared.interrupt_overrides = overrides.into_iter().collect();
+    shared.set_tool_settings(project.settings.all_tools());
     shared.store = Some(Store::new(&project.dirs.data, &project.workspace));
     shared.live = Some(reload::live(args, project));
     shared

@@ -1,4 +1,4 @@
-//! A command that ran without a question and was kept from something by the kernel: it is offered with a question.
+//! A command that ran without asking and was blocked by the sandbox: it asks to run without the sandbox.
 
 use super::call_hooks::Case;
 use super::permission::Permit;
@@ -9,7 +9,7 @@ use crate::protocol::{Mode, PermissionRequest, Phase};
 use crate::tools::ToolError;
 
 impl CallRun {
-    /// Asks whether the command may run freely. Nothing of what it tried has happened.
+    /// Asks whether the command may run without the sandbox. Nothing that was blocked has happened.
     pub(super) async fn permission_to_continue(
         &self,
         case: &Case<'_>,

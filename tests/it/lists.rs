@@ -33,7 +33,7 @@ fn a_session_is_renamed_in_the_list_and_keeps_its_title() {
 }
 
 #[test]
-fn a_theme_shows_itself_while_it_is_chosen_and_goes_with_esc() {
+fn a_theme_is_previewed_while_selected_and_esc_removes_it() {
     let environment = [("COLORTERM", "truecolor")];
     let arguments = ["--provider", "builtin", "--theme", "dark"];
     let mut tui = Pty::spawn_with(Program::new(), &arguments, &environment, 80, 24);

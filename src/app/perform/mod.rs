@@ -42,8 +42,8 @@ impl AppState {
     fn perform_outside(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Send => return self.send(),
-            Action::Interrupt | Action::ClearOrQuit => return self.climb(self.ctrl_c()),
-            Action::Back => return self.climb(self.esc()),
+            Action::Interrupt | Action::ClearOrQuit => return self.take_rung(self.ctrl_c()),
+            Action::Back => return self.take_rung(self.esc()),
             Action::Quit => return self.quit(),
             Action::RetryNow => return vec![Effect::Send(Command::Turn(TurnCommand::RetryNow))],
             Action::NextMode => return self.next_mode(),
@@ -227,7 +227,7 @@ impl AppState {
         )))]
     }
 
-    fn climb(&mut self, rung: Rung) -> Vec<Effect> {
+    fn take_rung(&mut self, rung: Rung) -> Vec<Effect> {
         match rung {
             Rung::Dialog => return self.close_dialog(),
             Rung::Selection => {
@@ -277,8 +277,8 @@ impl AppState {
     /// Another press quits.
     fn arm_quit(&mut self) {
         self.quit_armed = Some(self.now + QUIT_WINDOW);
-        self.quit_told = self.calls.in_background().len();
-        match self.quit_told {
+        self.quit_warned = self.calls.in_background().len();
+        match self.quit_warned {
             0 => {}
             1 => self.flash("press again to quit; this also stops the background command"),
             some => self.flash(format!(
@@ -298,7 +298,7 @@ impl AppState {
 
     /// Asks once before quitting stops what runs in the background.
     pub(in crate::app) fn quit_after_asking(&mut self) -> Vec<Effect> {
-        if self.calls.in_background().len() > self.quit_told {
+        if self.calls.in_background().len() > self.quit_warned {
             self.arm_quit();
             return Vec::new();
         }

@@ -22,7 +22,7 @@ fn sessions(app: &mut App) {
 }
 
 #[test]
-fn what_is_in_a_session_is_shown_and_found() {
+fn the_content_of_a_session_is_shown_and_searched() {
     let mut app = App::new();
     sessions(&mut app);
     let content = SessionContent {
@@ -121,7 +121,7 @@ fn the_sessions_of_all_directories_are_a_key_away() {
 }
 
 #[test]
-fn a_list_that_was_closed_while_it_was_looked_for_stays_closed() {
+fn a_list_that_was_closed_while_loading_stays_closed() {
     let mut app = App::new();
     run(&mut app, "/sessions");
     assert_eq!(app.state.dialogs.len(), 1, "it is there at once");

@@ -1,4 +1,4 @@
-//! Tools that do what none of the program's own does yet.
+//! Test tools with features that no built-in tool has yet.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,13 +17,13 @@ use crate::protocol::{
 use crate::tools::files::part::left_out;
 use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 
-/// Asks these questions, all at once, and says what the replies were.
+/// Asks these questions all at once, and returns the replies.
 pub struct Asks<const BLOCKS: bool>;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct Questions {
     questions: Vec<String>,
-    /// After so many milliseconds it does not wait for the replies any more.
+    /// Stops waiting for the replies after this many milliseconds.
     patience: Option<u64>,
 }
 
@@ -130,7 +130,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Where each file is, and what it would be.
+    /// The path of each file, and its change.
     fn changes(&self, cx: &ToolCx) -> Vec<(PathBuf, FileDiff)> {
         let change = |(name, content): &(String, String)| {
             let path = cx.cwd.join(name);
