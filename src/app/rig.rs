@@ -431,6 +431,7 @@ pub fn request(call: impl Into<CallRef>, tool: &str) -> Question {
         ),
     };
     let request = PermissionRequest {
+        is_command: tool != "Edit",
         tool: tool.to_owned(),
         input: input.into(),
         reason: "it may change something".to_owned(),

@@ -32,8 +32,8 @@ use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::retry;
 use crate::runtime::{FoundTerminal, end_guard, guard_commands};
-use crate::session::Record;
 use crate::session::record::VERSION;
+use crate::session::{Record, Writer};
 use crate::settings::Settings;
 use crate::tools::Environment;
 use crate::tools::bash::groups::Groups;
@@ -135,10 +135,11 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    let (catalogue, mut problems) = project.extensions(args);
+    let (catalogue, problems) = project.extensions(args);
     let (registry, taken) = Project::registry(&catalogue);
     let (search, search_problem) = search(&project.settings, provider.as_ref());
-    problems.extend(taken.into_iter().chain(search_problem));
+    let mut notices = project.notices(&catalogue.now().tools);
+    notices.extend(problems.into_iter().chain(taken).chain(search_problem));
     let mut offer = project.offer(args, &catalogue);
     offer.about.search.clone_from(&search);
     let told = session.history.tools();
@@ -148,27 +149,29 @@ pub(super) async fn setup(
     env.search = search;
     let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
-    let custom = catalogue.now().tools.clone();
     shared.catalogue = Some(catalogue);
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
+<<<<<<< HEAD
+    let git = git.hear().await;
     let begun = Record::Run {
         version: VERSION,
         provider: provider.name().to_owned(),
         model: model.clone(),
+        branch: git.branch.clone(),
     };
     // If the log can't be written, the first real record reports it.
     let _ = log.write(AgentId::MAIN, &begun);
+=======
+    log_run(&log, provider.name(), &model);
+>>>>>>> main
     let settings = &project.settings;
-    let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
-    let mut notices = project.notices(&custom);
     let offered = context.tools.snapshot();
     let names: Vec<&str> = offered.names().collect();
     notices.extend(settings.unknown_tools(&names));
     notices.extend(system.notices);
     notices.extend(session.notices);
-    notices.extend(problems);
     Ok(agent::Setup {
         context_window: project.window(&model),
         system: system.parts,
@@ -194,6 +197,16 @@ pub(super) async fn setup(
         past: session.past,
         notices,
     })
+}
+
+fn log_run(log: &Writer, provider: &str, model: &str) {
+    let begun = Record::Run {
+        version: VERSION,
+        provider: provider.to_owned(),
+        model: model.to_owned(),
+    };
+    // If the log can't be written, the first real record reports it.
+    let _ = log.write(AgentId::MAIN, &begun);
 }
 
 /// Who searches the web; what the person should know if nobody does, though the settings want it.

@@ -167,6 +167,7 @@ fn of_the_session() -> impl Strategy<Value = Record> {
         texts().prop_map(|text| Record::Notice { text }),
         texts().prop_map(|text| Record::Reply { text }),
         Just(Record::Mode { mode: Mode::Plan }),
+        texts().prop_map(|title| Record::Renamed { title }),
         prop_oneof![Just(run("m")), Just(run("n"))],
     ]
 }
@@ -176,6 +177,7 @@ fn run(model: &str) -> Record {
         version: 2,
         provider: "p".to_owned(),
         model: model.to_owned(),
+        branch: None,
     }
 }
 

@@ -94,6 +94,7 @@ fn question(request: PermissionRequest) -> Question {
 
 fn bash(input: Value) -> PermissionRequest {
     PermissionRequest {
+        is_command: true,
         tool: "Bash".into(),
         input: input.into(),
         reason: "no rule allows `cargo test`".into(),
@@ -121,6 +122,7 @@ fn edit() -> PermissionRequest {
     after[1] = "line two\n".into();
     after[12] = "line thirteen\n".into();
     PermissionRequest {
+        is_command: false,
         tool: "Edit".into(),
         reason: "edits ask".into(),
         changes: vec![FileDiff {
@@ -135,6 +137,7 @@ fn edit() -> PermissionRequest {
 fn write(path: &str, lines: usize) -> PermissionRequest {
     let after: Vec<String> = (0..lines).map(|line| format!("line {line}\n")).collect();
     PermissionRequest {
+        is_command: false,
         tool: "Write".into(),
         reason: "it is outside the workspace".into(),
         changes: vec![FileDiff {
@@ -149,6 +152,7 @@ fn write(path: &str, lines: usize) -> PermissionRequest {
 
 fn fetch(input: Value) -> PermissionRequest {
     PermissionRequest {
+        is_command: false,
         tool: "mcp__tracker__create".into(),
         reason: "no rule allows it".into(),
         rule: None,
