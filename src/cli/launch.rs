@@ -152,19 +152,8 @@ pub(super) async fn setup(
     shared.catalogue = Some(catalogue);
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
-<<<<<<< HEAD
     let git = git.hear().await;
-    let begun = Record::Run {
-        version: VERSION,
-        provider: provider.name().to_owned(),
-        model: model.clone(),
-        branch: git.branch.clone(),
-    };
-    // If the log can't be written, the first real record reports it.
-    let _ = log.write(AgentId::MAIN, &begun);
-=======
-    log_run(&log, provider.name(), &model);
->>>>>>> main
+    log_run(&log, provider.name(), &model, git.branch.clone());
     let settings = &project.settings;
     let system = system_prompt(&around, &git.lines);
     let offered = context.tools.snapshot();
@@ -199,11 +188,12 @@ pub(super) async fn setup(
     })
 }
 
-fn log_run(log: &Writer, provider: &str, model: &str) {
+fn log_run(log: &Writer, provider: &str, model: &str, branch: Option<String>) {
     let begun = Record::Run {
         version: VERSION,
         provider: provider.to_owned(),
         model: model.to_owned(),
+        branch,
     };
     // If the log can't be written, the first real record reports it.
     let _ = log.write(AgentId::MAIN, &begun);
