@@ -10,6 +10,7 @@ mod queue;
 mod recalling;
 mod recalling_agents;
 mod sending;
+mod sessions;
 mod slash;
 mod subagents;
 mod tasks;
