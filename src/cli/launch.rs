@@ -153,10 +153,10 @@ pub(super) async fn setup(
     shared.catalogue = Some(catalogue);
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
-    log_run(&log, provider.name(), &model);
+    let git = git.hear().await;
+    log_run(&log, provider.name(), &model, git.branch.clone());
     log_mode(&log, &context, &session.history);
     let settings = &project.settings;
-    let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
     let offered = context.tools.snapshot();
     let names: Vec<&str> = offered.names().collect();
@@ -190,11 +190,12 @@ pub(super) async fn setup(
     })
 }
 
-fn log_run(log: &Writer, provider: &str, model: &str) {
+fn log_run(log: &Writer, provider: &str, model: &str, branch: Option<String>) {
     let begun = Record::Run {
         version: VERSION,
         provider: provider.to_owned(),
         model: model.to_owned(),
+        branch,
     };
     // If the log can't be written, the first real record reports it.
     let _ = log.write(AgentId::MAIN, &begun);

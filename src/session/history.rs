@@ -260,6 +260,7 @@ impl History {
             Record::Notice { .. }
             | Record::Started { .. }
             | Record::Reply { .. }
+            | Record::Renamed { .. }
             | Record::Todos { .. }
             | Record::Retry { .. }
             | Record::Thinking { .. }
