@@ -173,7 +173,7 @@ impl Agent {
     async fn exchange(&mut self, prompt: Vec<Block>) {
         self.subagents.begin_turn();
         self.stopping = false;
-        match self.shared().typed_command(&prompt) {
+        match self.command_in(&prompt) {
             Some((command, arguments)) => self.begin_command(&command, &arguments),
             None => self.conversation.begin(prompt),
         }
