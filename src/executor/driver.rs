@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
@@ -275,9 +275,18 @@ impl Executor {
 
     /// The next report of a running call. Cancel-safe; waits forever while nothing runs.
     pub async fn next(&mut self) -> Report {
-        match self.reports.recv().await {
-            Some(report) => report,
-            None => std::future::pending().await,
+        let wake_at = self.machine.wake_at();
+        let wake_at = wake_at.map(|at| self.context.shared.time_of(at));
+        let time_passed = async {
+            match wake_at {
+                Some(time) => sleep_until(time).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            Some(report) = self.reports.recv() => report,
+            () = time_passed => Report::TimePassed,
+            else => std::future::pending().await,
         }
     }
 
@@ -329,6 +338,7 @@ impl Executor {
             }
             // The turn handles this.
             Report::Halted(_) => {}
+            Report::TimePassed => self.feed(Input::TimePassed, observer),
             Report::Changing(id, change, written) => {
                 // A call that has its result must not change anything any more, so it gets no reply.
                 if self.machine.is_executing(id) {
@@ -366,12 +376,9 @@ impl Executor {
         let by_tool = tool.map_or(crate::protocol::InterruptBehavior::Cancel, |tool| {
             tool.spec().interrupt
         });
-        let interrupt = self
-            .context
-            .shared
-            .interrupt_overrides
-            .get(&call.name)
-            .copied()
+        let settings = self.context.shared.tool_settings(&call.name);
+        let interrupt = settings
+            .and_then(|settings| settings.interrupt)
             .unwrap_or(by_tool);
         Traits {
             wire: call.id.clone(),
@@ -386,7 +393,9 @@ impl Executor {
     }
 
     fn feed(&mut self, input: Input, observer: &mut dyn Observer) {
-        for step in self.machine.handle(input) {
+        let context = self.context.clone();
+        let shared = &context.shared;
+        for step in shared.at_pace(|pace| self.machine.handle(input, pace)) {
             self.carry_out(step, observer);
         }
     }

@@ -4,7 +4,9 @@
 //! `completed` is final: later facts about a completed call are ignored, in [`Machine::complete`] and nowhere else.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
+use super::pace::Pace;
 use super::schedule::{Slot, SlotState, startable};
 use super::stopped::{Failed, Why, synthetic};
 use crate::protocol::{CallOutcome, CallRef, InterruptBehavior, OnBashError, ToolResult, WireId};
@@ -30,6 +32,8 @@ pub enum Input {
     RunAgain(CallRef),
     /// The person gave the result of one call.
     AnsweredByHand(CallRef, String),
+    /// A call that waited for the rate limit of its tool may be able to start.
+    TimePassed,
     /// The response is discarded, with all its calls.
     Discarded,
 }
@@ -117,6 +121,8 @@ pub struct Machine {
     /// The first failed command, if the policy considers it: its position and description.
     failed: Option<(usize, Failed)>,
     interrupts: Interrupts,
+    /// When the next call that waits for the rate limit of its tool may start.
+    wake_at: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -193,10 +199,11 @@ impl Machine {
             intake: Intake::Open,
             failed: None,
             interrupts: Interrupts::None,
+            wake_at: None,
         }
     }
 
-    pub fn handle(&mut self, input: Input) -> Vec<Step> {
+    pub fn handle(&mut self, input: Input, pace: &mut Pace) -> Vec<Step> {
         let mut steps = Vec::new();
         match input {
             Input::Added(call, traits) => self.add(call, traits, &mut steps),
@@ -208,6 +215,7 @@ impl Machine {
                     self.intake = Intake::Closed;
                 }
             }
+            Input::TimePassed => {}
             Input::Interrupted => self.interrupt(&mut steps),
             Input::Cancelled(call) => self.stop_one(call, Why::CancelledByPerson, &mut steps),
             Input::RunAgain(call) => self.run_again(call, &mut steps),
@@ -218,7 +226,7 @@ impl Machine {
             }
         }
         self.let_one_proceed(&mut steps);
-        self.start_what_may(&mut steps);
+        self.start_what_may(pace, &mut steps);
         self.deliver_when_complete(&mut steps);
         steps
     }
@@ -232,6 +240,11 @@ impl Machine {
     pub fn is_open(&self, call: CallRef) -> bool {
         self.position(call)
             .is_some_and(|at| self.calls[at].state.is_open())
+    }
+
+    /// When time alone lets a call start, as the pace counts it.
+    pub fn wake_at(&self) -> Option<Duration> {
+        self.wake_at
     }
 
     /// True while any call has not completed.
@@ -493,7 +506,8 @@ impl Machine {
         }
     }
 
-    fn start_what_may(&mut self, steps: &mut Vec<Step>) {
+    fn start_what_may(&mut self, pace: &mut Pace, steps: &mut Vec<Step>) {
+        self.wake_at = None;
         if self.intake == Intake::Open && !self.policy.while_streaming {
             return;
         }
@@ -517,7 +531,17 @@ impl Machine {
                 },
             })
             .collect();
-        for at in startable(&slots, self.policy.limit) {
+        let mut wake_at: Option<Duration> = None;
+        let ready = |at: usize| match pace.start(&self.calls[at].traits.tool) {
+            Ok(()) => true,
+            Err(next) => {
+                wake_at = Some(wake_at.map_or(next, |other| other.min(next)));
+                false
+            }
+        };
+        let starting = startable(&slots, self.policy.limit, ready);
+        self.wake_at = wake_at;
+        for at in starting {
             self.begin(at, steps);
         }
     }

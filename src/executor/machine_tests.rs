@@ -3,11 +3,13 @@
 use proptest::prelude::*;
 
 use super::machine::{End, Input, Machine, Outcome, Policy, Step, Traits};
+use super::pace::Pace;
 use crate::protocol::{CallOutcome, CallRef, InterruptBehavior, OnBashError, ToolResult};
 
 /// A machine with all of its steps so far.
 pub(super) struct Rig {
-    machine: Machine,
+    pub(super) machine: Machine,
+    pub(super) pace: Pace,
     /// The names of the calls: their positions.
     words: Vec<String>,
     pub(super) steps: Vec<Step>,
@@ -21,6 +23,7 @@ impl Rig {
     pub(super) fn with(policy: Policy) -> Self {
         Self {
             machine: Machine::new(policy),
+            pace: Pace::default(),
             words: Vec::new(),
             steps: Vec::new(),
         }
@@ -60,7 +63,7 @@ impl Rig {
     }
 
     pub(super) fn handle(&mut self, input: Input) -> &mut Self {
-        let steps = self.machine.handle(input);
+        let steps = self.machine.handle(input, &mut self.pace);
         self.steps.extend(steps);
         self
     }

@@ -14,12 +14,14 @@ mod held_back;
 mod held_back_tests;
 mod inner;
 pub mod machine;
+mod pace;
 pub mod permission;
 pub mod pipeline;
 pub mod questions;
 pub mod schedule;
 pub mod shared;
 mod stopped;
+mod time_limit;
 
 #[cfg(test)]
 mod alone_tests;
@@ -33,6 +35,8 @@ mod hook_tests;
 mod machine_tests;
 #[cfg(test)]
 mod outcome_tests;
+#[cfg(test)]
+mod pace_tests;
 #[cfg(test)]
 mod plan_tests;
 #[cfg(test)]

@@ -19,12 +19,14 @@ use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
 use super::questions::ReplyTo;
 use super::shared::Stance;
+use super::time_limit;
 use crate::config::logged;
 use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading, judge_writing};
 use crate::protocol::{
     AnswerNote, CallInput, CallRef, ForPerson, Phase, Printed, Question, Shown, ToolCall,
     ToolResult, WireId, said_by_hooks,
 };
+use crate::settings::ToolSettings;
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
 use crate::tools::off_limits::OffLimits;
@@ -35,7 +37,7 @@ use crate::tools::{
 };
 
 /// How long a cancelled call has to end by itself. Longer than killing a shell takes.
-const GRACE: Duration = Duration::from_secs(4);
+pub(super) const GRACE: Duration = Duration::from_secs(4);
 
 /// The longest text about a call that was not made.
 const LONGEST_REFUSAL: usize = 10_000;
@@ -60,6 +62,8 @@ pub enum Report {
     /// A file is about to change; the sender waits until that is in the log.
     Changing(CallRef, FileChange, oneshot::Sender<()>),
     Finished(CallRef, Done),
+    /// A call that waited for the rate limit of its tool may be able to start.
+    TimePassed,
 }
 
 /// A finished call.
@@ -163,7 +167,9 @@ impl CallRun {
         self.report(Report::Permitted(call.call, permit.clone()))
             .await;
         self.reach(call, Phase::Running).await;
-        let limit = tool.spec().max_result_chars;
+        let settings = self.context.shared.tool_settings(&call.name);
+        let limit = settings.and_then(|settings| settings.max_result_chars);
+        let limit = limit.unwrap_or(tool.spec().max_result_chars);
         let results_dir = &self.context.shared.env.results_dir;
         let mut output = self.work(call, tool.as_ref(), permit, &cx).await;
         if let Err(error) = &output
@@ -215,7 +221,15 @@ impl CallRun {
         cx: &ToolCx,
     ) -> Result<ToolOutput, ToolError> {
         let Permit { grant, part, .. } = permit;
-        let work = tool.call(&call.input, part, grant, cx.clone());
+        let cx = ToolCx {
+            cancel: self.cancel.child_token(),
+            ..cx.clone()
+        };
+        let settings = self.context.shared.tool_settings(&call.name);
+        let limit = settings.and_then(ToolSettings::timeout);
+        let cancel = cx.cancel.clone();
+        let work = tool.call(&call.input, part, grant, cx);
+        let work = time_limit::within(limit, tool.spec(), &cancel, work);
         tokio::select! {
             output = work => output,
             () = self.overdue() => Err(ToolError::cancelled()),

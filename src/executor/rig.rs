@@ -23,6 +23,7 @@ use crate::protocol::{
     Answer, AnswerNote, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, Question,
     QuestionKind, Reply, SessionId, ToolCall, ToolResult, Touches, WireId,
 };
+use crate::settings::ToolSettings;
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
 use crate::tools::{ContextChange, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec};
@@ -215,7 +216,7 @@ pub struct Setting {
     pub policy: Policy,
     pub mode: Mode,
     pub asking: Asking,
-    pub overrides: Vec<(&'static str, InterruptBehavior)>,
+    pub overrides: Vec<(&'static str, ToolSettings)>,
     pub tools: Tools,
     pub hooks: Vec<Hook>,
     /// The name of the conversation for people.
@@ -306,9 +307,11 @@ impl Rig {
             shared.hooks = Some(runner);
         }
         let overrides = setting.overrides.into_iter();
-        shared.interrupt_overrides = overrides
-            .map(|(name, behavior)| (name.to_owned(), behavior))
-            .collect();
+        shared.set_tool_settings(
+            overrides
+                .map(|(name, settings)| (name.to_owned(), settings))
+                .collect(),
+        );
         let mut context = Context::new(Arc::new(shared), registry);
         context.ledger = scratch.cx.ledger.clone();
         context.name = setting.name;

@@ -1,17 +1,21 @@
 //! What all calls of a session share: rules and mode, hooks, places, background commands.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
+use super::pace::Pace;
 use crate::config::logged;
 use crate::hooks::Runner;
 use crate::permissions::{Cause, Decision, Rule, RuleList, Rules, Source, Store, Verdict, Warning};
 use crate::process::sandbox;
 use crate::process::sandbox::Unasked;
-use crate::protocol::{Block, CustomCommand, Extensions, InterruptBehavior, KnownRule, Mode};
+use crate::protocol::{Block, CustomCommand, Extensions, KnownRule, Mode};
+use crate::settings::ToolSettings;
 use crate::settings::extensions::Catalogue;
 use crate::settings::files::Files;
 use crate::tools::Environment;
@@ -21,8 +25,10 @@ pub struct Shared {
     pub asking: Asking,
     pub places: Places,
     pub env: Arc<Environment>,
-    /// `interruptBehavior` of the settings, per tool.
-    pub interrupt_overrides: HashMap<String, InterruptBehavior>,
+    /// `tools` of the settings.
+    tools: BTreeMap<String, ToolSettings>,
+    pace: Mutex<Pace>,
+    began: Instant,
     /// Where rules are saved that the person wants to keep.
     pub store: Option<Store>,
     /// `None` if no hook is configured; nothing is done for hooks then.
@@ -97,7 +103,9 @@ impl Shared {
             asking,
             places,
             env,
-            interrupt_overrides: HashMap::new(),
+            tools: BTreeMap::new(),
+            pace: Mutex::default(),
+            began: Instant::now(),
             store: None,
             hooks: None,
             live: None,
@@ -107,6 +115,32 @@ impl Shared {
                 rules: Arc::new(rules),
             }),
         }
+    }
+
+    pub fn set_tool_settings(&mut self, tools: BTreeMap<String, ToolSettings>) {
+        let limits = tools.iter().filter_map(|(name, settings)| {
+            let limit = settings.rate_limit()?;
+            Some((name.clone(), limit))
+        });
+        self.pace = Mutex::new(Pace::new(limits));
+        self.tools = tools;
+    }
+
+    /// What the settings say about a tool.
+    pub fn tool_settings(&self, name: &str) -> Option<&ToolSettings> {
+        self.tools.get(name)
+    }
+
+    /// Asks which calls may start now.
+    pub(super) fn at_pace<T>(&self, ask: impl FnOnce(&mut Pace) -> T) -> T {
+        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        pace.set_now(self.began.elapsed());
+        ask(&mut pace)
+    }
+
+    /// A time of the pace on the clock.
+    pub(super) fn time_of(&self, at: Duration) -> Instant {
+        self.began + at
     }
 
     /// What files have added.

@@ -5,6 +5,7 @@ use super::machine::Policy;
 use super::rig::{End, Rig, Run, Setting, drive, safe, secs, unsafe_};
 use crate::protocol::OnBashError;
 use crate::protocol::{InterruptBehavior, Phase};
+use crate::settings::ToolSettings;
 
 fn told(text: &str) -> String {
     format!("<tool_use_error>{text}</tool_use_error>")
@@ -153,12 +154,19 @@ async fn a_second_interrupt_stops_blocking_calls_too() {
     assert!(run.results[0].contains("was stopped while it ran"));
 }
 
+fn interrupt(behavior: InterruptBehavior) -> ToolSettings {
+    ToolSettings {
+        interrupt: Some(behavior),
+        ..ToolSettings::default()
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn settings_override_what_an_interrupt_does() {
     let mut rig = Rig::with(Setting {
         overrides: vec![
-            ("Blocks", InterruptBehavior::Cancel),
-            ("Cancels", InterruptBehavior::Block),
+            ("Blocks", interrupt(InterruptBehavior::Cancel)),
+            ("Cancels", interrupt(InterruptBehavior::Block)),
         ],
         ..Setting::default()
     });

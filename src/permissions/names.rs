@@ -48,6 +48,11 @@ pub(super) const TOOLS: [&str; 23] = [
     "SlashCommand",
 ];
 
+/// Whether a tool comes with the program, perhaps in another build.
+pub fn is_tool(name: &str) -> bool {
+    TOOLS.contains(&name)
+}
+
 /// Which rules speak of a tool that is named with a specifier.
 pub(super) enum Family {
     Commands,
