@@ -76,6 +76,7 @@ impl Parts {
             system: vec![include_str!("../../assets/prompts/page.md").to_owned()],
             messages: Arc::new(vec![Message::user(prompt)]),
             tools: Arc::default(),
+            lasting_tools: 0,
             max_tokens: MAX_OUTPUT_TOKENS,
             session: self.session.clone(),
         }
