@@ -72,7 +72,7 @@ impl App {
 
     /// With a built-in theme, in a terminal with this many colours.
     #[must_use]
-    pub fn dressed(mut self, theme: &str, depth: Depth) -> Self {
+    pub fn with_theme(mut self, theme: &str, depth: Depth) -> Self {
         let mut settings = (*self.state.settings).clone();
         let theme = Theme::builtin(theme).expect("a theme of the program");
         settings.theme = theme.at(depth);
@@ -431,6 +431,7 @@ pub fn request(call: impl Into<CallRef>, tool: &str) -> Question {
         ),
     };
     let request = PermissionRequest {
+        is_command: tool != "Edit",
         tool: tool.to_owned(),
         input: input.into(),
         reason: "it may change something".to_owned(),

@@ -9,6 +9,7 @@ mod questions;
 mod queue;
 mod recalling;
 mod sending;
+mod sessions;
 mod slash;
 mod subagents;
 mod tasks;

@@ -77,7 +77,7 @@ pub fn run(args: &Args, as_json: bool) -> Result<u8, UsageError> {
 }
 
 /// The same for the screen.
-pub fn told(args: &Args) -> Vec<Line> {
+pub fn for_screen(args: &Args) -> Vec<Line> {
     match look(args) {
         Ok((findings, _)) => in_lines(&findings),
         Err(error) => lines(&error.problem, Tone::Bad),
@@ -90,7 +90,7 @@ fn look(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
     let mut findings = machine::directories(&crate::config::Dirs::find());
     let project = Project::look(args, Audience::Person, &TrustAnswer::default())?;
     let broken = !project.settings.errors.is_empty();
-    findings.splice(0..0, project::settings(&project));
+    findings.splice(0..0, project::settings(args, &project));
     findings.extend(project::keymap(&project));
     findings.extend(project::rules(&project));
     findings.push(machine::sandbox(
@@ -98,6 +98,7 @@ fn look(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
         sandbox::state(),
     ));
     findings.extend(project::hooks(&project));
+    findings.extend(project::extensions(args, &project));
     findings.extend(project::trust(args, &project));
     let programs = project.programs(args);
     launch::this_thread()?.block_on(async {

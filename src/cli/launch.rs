@@ -32,8 +32,8 @@ use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::retry;
 use crate::runtime::{FoundTerminal, end_guard, guard_commands};
-use crate::session::Record;
 use crate::session::record::VERSION;
+use crate::session::{Record, Writer};
 use crate::settings::Settings;
 use crate::tools::Environment;
 use crate::tools::bash::groups::Groups;
@@ -44,7 +44,7 @@ use crate::tools::small_model::SmallModel;
 use crate::tools::subagents::{Orders, Tasks, port};
 
 /// How long idle threads are kept: longer than anyone works without a break.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+const KEEP_ALIVE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long an answer may be, unless the settings say otherwise.
 const MAX_OUTPUT_TOKENS: u32 = 32_000;
 
@@ -93,7 +93,7 @@ pub(super) fn this_thread() -> Result<Runtime, UsageError> {
 
 fn started(builder: &mut Builder) -> Result<Runtime, UsageError> {
     // Tokio panics if its last blocking thread ends and it can't start another, so one is kept.
-    builder.enable_all().thread_keep_alive(KEPT);
+    builder.enable_all().thread_keep_alive(KEEP_ALIVE);
     let built = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let runtime = builder.build()?;
         drop(runtime.spawn_blocking(|| ()));
@@ -133,10 +133,11 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    let (catalogue, mut problems) = project.extensions(args);
+    let (catalogue, problems) = project.extensions(args);
     let (registry, taken) = Project::registry(&catalogue);
     let (search, search_problem) = search(&project.settings, provider.as_ref());
-    problems.extend(taken.into_iter().chain(search_problem));
+    let mut notices = project.notices(&catalogue.now().tools);
+    notices.extend(problems.into_iter().chain(taken).chain(search_problem));
     let mut offer = project.offer(args, &catalogue);
     offer.about.search.clone_from(&search);
     let told = session.history.tools();
@@ -150,20 +151,15 @@ pub(super) async fn setup(
     shared.catalogue = Some(catalogue);
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
-    let begun = Record::Run {
-        version: VERSION,
-        provider: provider.name().to_owned(),
-        model: model.clone(),
-    };
-    // If the log can't be written, the first real record reports it.
-    let _ = log.write(AgentId::MAIN, &begun);
-    let settings = &project.settings;
     let git = git.hear().await;
+    log_run(&log, provider.name(), &model, git.branch.clone());
+    let settings = &project.settings;
     let system = system_prompt(&around, &git.lines);
-    let mut notices = project.notices();
+    let offered = context.tools.snapshot();
+    let names: Vec<&str> = offered.names().collect();
+    notices.extend(settings.unknown_tools(&names));
     notices.extend(system.notices);
     notices.extend(session.notices);
-    notices.extend(problems);
     Ok(agent::Setup {
         context_window: project.window(&model),
         system: system.parts,
@@ -189,6 +185,17 @@ pub(super) async fn setup(
         past: session.past,
         notices,
     })
+}
+
+fn log_run(log: &Writer, provider: &str, model: &str, branch: Option<String>) {
+    let begun = Record::Run {
+        version: VERSION,
+        provider: provider.to_owned(),
+        model: model.to_owned(),
+        branch,
+    };
+    // If the log can't be written, the first real record reports it.
+    let _ = log.write(AgentId::MAIN, &begun);
 }
 
 /// Who searches the web; what the person should know if nobody does, though the settings want it.
@@ -334,8 +341,7 @@ fn environment(
 fn shared(args: &Args, project: &Project, asking: Asking, env: Environment) -> Shared {
     let (rules, mode) = (project.settings.rules.clone(), project.mode(args));
     let mut shared = Shared::new(rules, mode, asking, project.places(args), Arc::new(env));
-    let overrides = project.settings.interrupt_behavior.clone();
-    shared.interrupt_overrides = overrides.into_iter().collect();
+    shared.set_tool_settings(project.settings.all_tools());
     shared.store = Some(Store::new(&project.dirs.data, &project.workspace));
     shared.live = Some(reload::live(args, project));
     shared

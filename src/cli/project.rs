@@ -12,7 +12,7 @@ use crate::executor::Places;
 use crate::hooks::{Runner, scripts};
 use crate::permissions::{RuleList, Source, Store, names};
 use crate::process::Programs;
-use crate::protocol::{Mode, ServerTool, SessionId, WebSearch};
+use crate::protocol::{CustomTool, Mode, ServerTool, SessionId, WebSearch};
 use crate::provider::models::context_window;
 use crate::provider::wires::Wire;
 use crate::settings::extensions::{Catalogue, Sources};
@@ -138,12 +138,26 @@ impl Project {
     }
 
     /// What a person should know about the settings and the project, the most important first.
-    pub fn notices(&self) -> Vec<String> {
+    pub fn notices(&self, custom: &[CustomTool]) -> Vec<String> {
         let errors = self.settings.errors.iter().map(|error| {
             format!("{error}; fix or move the file: until then, everything it might forbid asks")
         });
-        let warnings = self.settings.warnings.iter().cloned();
+        let warnings = self.warnings(custom);
         errors.chain(warnings).chain(self.dirs.problems()).collect()
+    }
+
+    /// The warnings about the settings. A rule may name a custom tool.
+    pub fn warnings(&self, custom: &[CustomTool]) -> Vec<String> {
+        let known: Vec<String> = custom
+            .iter()
+            .map(|it| names::not_built_in(&it.name))
+            .collect();
+        let is_known = |warning: &&String| known.iter().any(|it| warning.ends_with(it));
+        let warnings = self.settings.warnings.iter();
+        warnings
+            .filter(|warning| !is_known(warning))
+            .cloned()
+            .collect()
     }
 
     fn add_rules(&mut self, args: &Args) -> Result<(), UsageError> {

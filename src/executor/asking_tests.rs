@@ -1,4 +1,4 @@
-//! Calls that need a person's word, with and without a person.
+//! Calls that need a person's decision, with and without a person.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ fn asked(rig: &Rig) -> Vec<&str> {
     asked.collect()
 }
 
-/// The result of a call that a person answered so, an hour after it asked.
+/// The result of a call that a person answered an hour after it asked.
 async fn answered(answer: Answer) -> (String, Vec<String>) {
     let mut rig = Rig::asking();
     rig.add(unsafe_("a"));
@@ -49,7 +49,7 @@ async fn a_denied_call_does_not_run_and_the_model_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_denied_call_brings_the_persons_reason() {
+async fn a_denied_call_tells_the_model_the_persons_reason() {
     let reason = Some("use the other file".into());
     let (result, called) = answered(Answer::Deny { reason }).await;
     assert_eq!(
@@ -74,7 +74,7 @@ async fn a_denied_call_cancels_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_ask_side_by_side_are_answered_by_their_ids() {
+async fn calls_that_ask_at_once_are_answered_by_their_ids() {
     let mut rig = Rig::asking();
     rig.add_all([safe("a").changing(), safe("b").changing()]);
     rig.pass(secs(1)).await;
@@ -86,14 +86,14 @@ async fn calls_that_ask_side_by_side_are_answered_by_their_ids() {
     rig.answer("b", deny.clone());
     rig.answer("unknown", Answer::Allow);
     rig.pass(secs(1)).await;
-    assert_eq!(rig.called(), ["b"], "only the first answer counts");
+    assert_eq!(rig.called(), ["b"], "only the first answer is used");
     rig.answer("a", deny);
     rig.stream_ended();
     assert_eq!(rig.deliver().await.results[1], "b");
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_with_one_id_on_the_wire_are_told_apart_by_their_own_names() {
+async fn calls_with_the_same_id_on_the_wire_are_answered_separately() {
     let mut rig = Rig::asking();
     for word in ["a", "b", "c"] {
         rig.add_as("call_1".into(), &safe(word).changing());
@@ -114,7 +114,40 @@ async fn calls_with_one_id_on_the_wire_are_told_apart_by_their_own_names() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_nobody_to_ask_the_call_is_denied_and_says_so() {
+async fn a_harmless_call_that_its_tool_wants_confirmed_runs_by_answer_rule_or_bypass_only() {
+    for (mode, rule, asks, result) in [
+        (Mode::Default, None, true, "it ran"),
+        (Mode::Plan, None, true, "it ran"),
+        (Mode::Default, Some("Insists"), false, "it ran"),
+        (Mode::BypassPermissions, None, false, "it ran"),
+        (Mode::DontAsk, None, false, "dontAsk mode denies it"),
+    ] {
+        let mut rig = Rig::with(Setting {
+            mode,
+            asking: Asking::Person,
+            ..Setting::default()
+        });
+        if let Some(rule) = rule {
+            let source = Source::Session;
+            rig.context.shared.allow(rule, &source).expect("a rule");
+        }
+        rig.call("a", "Insists", json!({}));
+        rig.stream_ended();
+        if asks {
+            let request = rig.request("a").await;
+            assert_eq!(request.reason, "it wants to be confirmed");
+            assert!(request.rule.is_none(), "{mode:?}: no rule was missing");
+            rig.answer("a", Answer::Allow);
+        }
+        let results = rig.results().await;
+        let text = results[0].as_text();
+        assert!(text.contains(result), "{mode:?}, {rule:?}: {text}");
+        assert_eq!(asked(&rig).is_empty(), !asks, "{mode:?}, {rule:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_nobody_to_ask_the_call_is_denied_and_the_result_says_so() {
     let mut rig = Rig::with(Setting {
         mode: Mode::Default,
         asking: Asking::Nobody,
@@ -139,7 +172,7 @@ async fn with_nobody_to_ask_the_call_is_denied_and_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_decision_is_seen_with_what_made_it() {
+async fn every_decision_is_reported_with_its_cause() {
     let mut rig = Rig::new();
     rig.add(unsafe_("a"));
     rig.stream_ended();
@@ -153,7 +186,7 @@ async fn every_decision_is_seen_with_what_made_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interrupt_takes_back_the_question_even_of_a_blocking_tool() {
+async fn an_interrupt_withdraws_the_question_even_of_a_blocking_tool() {
     let mut rig = Rig::asking();
     rig.add(unsafe_("a").blocking());
     rig.pass(secs(1)).await;
@@ -168,10 +201,10 @@ async fn an_interrupt_takes_back_the_question_even_of_a_blocking_tool() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_has_its_result_asks_nothing_any_more() {
+async fn a_call_that_has_its_result_no_longer_asks() {
     let mut rig = Rig::asking();
     rig.add(unsafe_("a"));
-    // Its question is on its way.
+    // Its question has been sent but not received.
     tokio::time::sleep(secs(1)).await;
     rig.tell(|executor, seen| executor.answer_by_hand("a".into(), "typed".into(), seen));
     rig.pass(secs(1)).await;
@@ -179,7 +212,7 @@ async fn a_call_that_has_its_result_asks_nothing_any_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_mode_of_the_moment_decides() {
+async fn the_current_mode_decides() {
     let mut rig = Rig::asking();
     rig.add_all([unsafe_("a"), unsafe_("b")]);
     rig.pass(secs(1)).await;
@@ -190,7 +223,7 @@ async fn the_mode_of_the_moment_decides() {
     assert_eq!(asked(&rig), ["a"]);
 }
 
-/// What the model is told about a call of the program's own tools when nobody is there, with this deny rule.
+/// The result of a call of a built-in tool without a person, with this deny rule.
 async fn told(denied: &str, tool: &str, input: serde_json::Value) -> String {
     let mut rules = Rules::default();
     let source = Source::Session;
@@ -209,7 +242,7 @@ async fn told(denied: &str, tool: &str, input: serde_json::Value) -> String {
 }
 
 #[tokio::test]
-async fn c3_whether_a_file_is_there_is_told_only_to_those_who_may_read_it() {
+async fn only_a_call_that_may_read_a_file_learns_whether_it_exists() {
     let outside = tempfile::tempdir().expect("a temporary directory");
     let file = outside.path().join("there");
     std::fs::write(&file, "x").expect("written");
@@ -238,7 +271,8 @@ async fn c3_whether_a_file_is_there_is_told_only_to_those_who_may_read_it() {
 }
 
 #[tokio::test]
-async fn c3_a_deny_rule_hides_whether_the_file_is_there_and_inside_mistakes_are_told_at_once() {
+async fn a_deny_rule_hides_whether_a_file_exists_and_errors_in_the_workspace_are_reported_at_once()
+{
     let denied = told("Read(.env)", "Read", json!({ "file_path": ".env" })).await;
     assert!(denied.contains("has been denied"), "{denied}");
     let missing = told("Read(.env)", "Read", json!({ "file_path": "missing" })).await;
@@ -249,7 +283,7 @@ async fn c3_a_deny_rule_hides_whether_the_file_is_there_and_inside_mistakes_are_
 }
 
 #[tokio::test]
-async fn c3_who_is_allowed_to_look_is_told_that_nothing_is_there() {
+async fn an_allowed_call_learns_that_a_file_does_not_exist() {
     let outside = tempfile::tempdir().expect("a temporary directory");
     let mut rig = Rig::real();
     rig.call(

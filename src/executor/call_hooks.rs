@@ -1,6 +1,6 @@
-//! What hooks have to say about one call: before it, where it would be asked about, and after it.
+//! Runs the hooks of one call: before it, when it would ask, and after it.
 //!
-//! Without a hook for the call nothing happens here: no process, no waiting, no phase.
+//! Without a hook for the call nothing happens here: no process, no wait, no phase.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -16,33 +16,33 @@ use crate::protocol::{CallInput, Phase, ToolCall, ToolResult};
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, ToolErrorKind, ToolOutput, Validated};
 
-/// More than this of a rewritten input is not told.
+/// The most of a rewritten input that is reported.
 const LONGEST_INPUT: usize = 2_000;
 
-/// What hooks have said before a call.
+/// What hooks answered before a call.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     pub word: Option<HookWord>,
-    /// The input as a hook wants it, and which hook.
+    /// The input from a hook, and which hook.
     pub rewritten: Option<(CallInput, String)>,
-    /// What the rules say about the input as it was before the hooks.
+    /// What the rules say about the input before the hooks changed it.
     pub judged: Option<Judged>,
 }
 
-/// What rules say about a call, and which rules.
+/// What the rules say about a call, and which rules.
 #[derive(Debug)]
 pub(super) struct Judged {
     pub verdict: Verdict,
     stance: Stance,
 }
 
-/// A call that is asked about.
+/// A call that asks.
 pub(super) struct Case<'c> {
     pub call: &'c ToolCall,
     pub tool: &'c dyn AnyTool,
     pub cx: &'c ToolCx,
     pub heard: &'c Heard,
-    /// The tool itself wants the person to look at it.
+    /// The tool itself wants the person to confirm it.
     pub insists: bool,
 }
 
@@ -64,7 +64,7 @@ impl Judged {
 }
 
 impl Failure {
-    /// It is not the model's fault that the input does not fit.
+    /// The result must not blame the model if a hook's input does not match the schema.
     pub fn after_rewriting(self, by: &str) -> Self {
         let text = self.result.as_text();
         let text = format!(
@@ -78,7 +78,7 @@ impl Failure {
 }
 
 impl CallRun {
-    /// Runs the hooks of `PreToolUse`, and beside them what rules and the classifier say. What the model is to know goes to
+    /// Runs the hooks of `PreToolUse`, and at the same time asks rules and classifier. Notes for the model go to
     /// `told`.
     pub(super) async fn hear_hooks(
         &self,
@@ -97,7 +97,7 @@ impl CallRun {
         self.reach(call, Phase::InHooks).await;
         let stance = self.context.stance();
         let both = async {
-            // The hooks are polled first, and so run while the rules are looked at.
+            // The hooks are polled first, so that they run while the rules are checked.
             let (answer, verdict) = tokio::join!(biased; asking, self.judge(call, tool, &stance));
             Ok((answer, verdict))
         };
@@ -182,7 +182,7 @@ impl CallRun {
         })
     }
 
-    /// What hooks have answered in the person's place: `None` if that is nothing, or does not count.
+    /// What hooks answered for the person; `None` if they did not, or if their answer has no effect.
     pub(super) async fn answered_by_hooks(
         &self,
         case: &Case<'_>,
@@ -230,7 +230,7 @@ impl CallRun {
         }
     }
 
-    /// Whether a hook's allow is enough for this call, which may be another one than was asked about; or why not.
+    /// Whether a hook's allow is enough for this call, whose input may have changed; or why not.
     async fn allowed_by(
         &self,
         case: &Case<'_>,
@@ -240,7 +240,7 @@ impl CallRun {
         if case.insists {
             return Err("the tool itself asks first".to_owned());
         }
-        // What a hook before the call wanted to be asked about stays so.
+        // If a hook before the call wants to ask, that stays.
         if case
             .heard
             .word
@@ -268,8 +268,7 @@ impl CallRun {
         Ok(permit)
     }
 
-    /// A call that was queued to run beside others, and of which hooks have made something that must not, waits until it is
-    /// alone.
+    /// Makes a call that was queued as safe wait until it is alone, because hooks have made it unsafe.
     pub(super) async fn wait_to_be_alone(
         &self,
         queued: &ToolCall,
@@ -303,7 +302,7 @@ impl CallRun {
         Some(async move { hooks.fire(&occasion, &scene, &self.cancel).await }.boxed())
     }
 
-    /// Tells the person what hooks have to say to them.
+    /// Tells the person what hooks have to say.
     async fn note(&self, mut answer: Answer) -> Answer {
         for notice in answer.notices.drain(..) {
             self.notice(notice).await;
@@ -312,7 +311,7 @@ impl CallRun {
     }
 }
 
-/// The answer of hooks, if any were asked. Cancel-safe.
+/// The answer of hooks, if any are running. Cancel-safe.
 pub(super) async fn answer_of(hooks: Option<&mut BoxFuture<'_, Answer>>) -> Answer {
     match hooks {
         Some(hooks) => hooks.await,

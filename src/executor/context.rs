@@ -1,4 +1,4 @@
-//! What the calls of one conversation run with.
+//! What the calls of one conversation need to run.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
@@ -17,18 +17,18 @@ use crate::tools::files::Ledger;
 use crate::tools::offered::Tools;
 use crate::tools::subagents::Starter;
 
-/// What belongs to a conversation: where its shell is, what its model has read, which tools it has.
+/// The state of a conversation: the shell's directory, what its model has read, its tools.
 pub struct Context {
     pub shared: Arc<Shared>,
-    /// What its model can use; changes while it goes on.
+    /// Its tools, which can change while it runs.
     pub tools: Tools,
-    /// What was read, and may therefore be changed.
+    /// The files that were read, and may therefore be changed.
     pub ledger: Arc<Ledger>,
-    /// What people call the conversation whose calls these are; `None` for the one that they have themselves.
+    /// The name of the conversation for people; `None` for the person's own.
     pub name: Option<String>,
-    /// Where its calls start conversations beside it.
+    /// Starts subagents for its calls.
     pub starter: Starter,
-    /// Its calls are decided in this mode where the session's is not stricter.
+    /// The mode for its calls, unless the session's is stricter.
     pub strictest: Option<Mode>,
     cwd: RwLock<PathBuf>,
     /// What needs no question until the turn ends.
@@ -36,7 +36,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A conversation that begins in the workspace, with nothing read.
+    /// A conversation that starts in the workspace, with nothing read.
     pub fn new(shared: Arc<Shared>, tools: impl Into<Tools>) -> Self {
         let cwd = RwLock::new(shared.places.workspace.clone());
         Self {
@@ -51,7 +51,7 @@ impl Context {
         }
     }
 
-    /// The mode and the rules that its calls are decided by.
+    /// The mode and the rules for its calls.
     pub fn stance(&self) -> Stance {
         let mut stance = self.shared.stance();
         let for_turn = self.for_turn.read().unwrap_or_else(PoisonError::into_inner);
@@ -98,8 +98,8 @@ impl Context {
         self.strictest.map_or(mode, |own| mode.stricter(own))
     }
 
-    /// Looks whether files add something else now; it is offered from the next request on. Returns what is wrong with them, or
-    /// `None` where nothing has changed. Costs a few looks at the disk.
+    /// Checks whether the files of extensions have changed; changes are offered from the next request on. Returns the
+    /// problems found, or `None` if nothing has changed. Costs a few file system calls.
     pub fn refresh_extensions(&self) -> Option<Vec<String>> {
         let catalogue = self.shared.catalogue.as_ref();
         let catalogue = catalogue.filter(|_| self.starter.leads_on())?;
@@ -110,7 +110,7 @@ impl Context {
         Some(problems)
     }
 
-    /// What would be decided about a call; `None` if there is no such tool.
+    /// What would be decided about a call; `None` if the tool does not exist.
     pub async fn judge(&self, tool: &str, input: &Value) -> Option<Verdict> {
         let offered = self.tools.snapshot();
         let found = offered.find_or_deferred(tool)?;
@@ -126,11 +126,11 @@ impl Context {
         let deciding = || decide(&asked, &rules, mode, &self.world_with(&links));
         Some(
             self.shared
-                .unless_unheld(self.shared.env.git.deciding(&links, deciding).await),
+                .require_sandbox(self.shared.env.git.deciding(&links, deciding).await),
         )
     }
 
-    /// Where relative paths start from; falls back to the workspace when the directory is gone.
+    /// The directory that relative paths start from; the workspace if that directory no longer exists.
     pub fn cwd(&self) -> PathBuf {
         let cwd = self
             .cwd
@@ -148,7 +148,7 @@ impl Context {
         *self.cwd.write().unwrap_or_else(PoisonError::into_inner) = cwd;
     }
 
-    /// What hooks are told about the moment.
+    /// The current state for hooks.
     pub fn scene(&self) -> Scene {
         Scene {
             cwd: self.cwd(),
@@ -160,7 +160,7 @@ impl Context {
         self.world_with(&RealLinks)
     }
 
-    /// The world of a call whose links are asked about once.
+    /// The state for a decision about a call whose links are resolved once.
     pub fn world_with<'l>(&self, links: &'l dyn Links) -> World<'l> {
         World {
             cwd: self.shared.places.workspace.clone(),

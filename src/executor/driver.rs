@@ -1,7 +1,8 @@
 //! Runs the calls that the machine begins, and stops the ones it stops.
 //!
-//! Lives inside the agent's task: the agent awaits [`Executor::next`] beside its stream and its commands, so one task
-//! writes the log and sees everything in one order. Each call runs in a task of its own; a panic there is a result.
+//! Runs inside the agent's task: the agent awaits [`Executor::next`] together with its stream and its commands, so
+//! that one task writes the log and sees everything in one order. Each call runs in its own task; a panic there
+//! becomes a result.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::context::Context;
@@ -30,21 +31,21 @@ use crate::tools::ContextChange;
 use crate::tools::files::FileChange;
 use crate::tools::offered::Offered;
 
-/// More of what a call is about is too long for a sentence.
+/// The longest subject of a call that is used in a sentence.
 const LONGEST_SUBJECT: usize = 80;
 
-/// How many reports may wait; progress beyond that is dropped.
+/// How many reports may wait; further progress reports are dropped.
 const REPORTS: usize = 256;
 
-/// What is observed of the calls, in order. An observer is told *before* it takes effect.
+/// What happens to the calls, in order. An observer is told *before* it takes effect.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Observed {
     Queued(ToolCall),
-    /// The call starts, by being validated.
+    /// The call starts with its validation.
     Begun(CallRef),
     Reached(CallRef, Phase),
     Progress(CallRef, Printed),
-    /// A hook has made another input of the call: this one, by that hook.
+    /// A hook has replaced the input of the call: the input, and the hook.
     Rewritten(CallRef, CallInput, String),
     Asked(Question),
     Decided {
@@ -56,11 +57,11 @@ pub enum Observed {
     Changing(CallRef, FileChange),
     /// Something that the person should know.
     Notice(String),
-    /// The shell has gone to another directory.
+    /// The shell's directory changed.
     Moved(PathBuf),
     /// The person has agreed to another permission mode.
     ModeIs(Mode),
-    /// The model plans to do this.
+    /// The model's planned steps.
     Planned(Vec<Todo>),
     /// The model has asked for these tools.
     Activated(Vec<String>),
@@ -83,7 +84,7 @@ pub trait Observer {
 pub struct Executor {
     machine: Machine,
     context: Arc<Context>,
-    /// The tools that the request has offered.
+    /// The tools that the request offered.
     offered: Offered,
     /// Parent of the calls' tokens, child of the turn's.
     siblings: CancellationToken,
@@ -101,13 +102,13 @@ struct Tracked {
     cancel: CancellationToken,
     background: CancellationToken,
     begun: Option<Instant>,
-    /// It runs, or has run.
+    /// Its tool is running, or has run.
     works: bool,
     /// Where the reply to its open question goes.
     reply_to: Option<ReplyTo>,
-    /// It waits to be alone.
+    /// Set while it waits to be alone.
     proceed: Option<oneshot::Sender<()>>,
-    /// What its last run had for the person.
+    /// What its last run reported for the person.
     for_person: ForPerson,
     shown: Shown,
     permit: Option<Permit>,
@@ -123,7 +124,7 @@ struct Overlap {
 }
 
 impl Executor {
-    /// For the response to a request that has offered these tools.
+    /// For the response to a request that offered these tools.
     pub fn new(
         context: Arc<Context>,
         policy: Policy,
@@ -144,12 +145,12 @@ impl Executor {
         }
     }
 
-    /// A call's block has ended. One that is known already changes nothing: it goes on.
+    /// Adds a call whose block has ended. A known call is ignored.
     pub fn add(&mut self, call: ToolCall, observer: &mut dyn Observer) {
         self.add_for(Authority::Model, call, observer);
     }
 
-    /// A call that somebody other than the model has asked for.
+    /// Adds a call that was not requested by the model.
     pub fn add_for(&mut self, authority: Authority, call: ToolCall, observer: &mut dyn Observer) {
         if self.calls.contains_key(&call.call) {
             return;
@@ -200,7 +201,7 @@ impl Executor {
         self.feed(Input::RunAgain(id), observer);
     }
 
-    /// A call of this response, while it has no result.
+    /// Whether a call of this response has no result yet.
     pub fn is_open(&self, id: CallRef) -> bool {
         self.machine.is_open(id)
     }
@@ -210,7 +211,7 @@ impl Executor {
         self.calls.get(&id).map(|tracked| &tracked.call)
     }
 
-    /// Whether a call was permitted, and whole.
+    /// Whether a call was allowed as a whole.
     pub fn is_permitted(&self, id: CallRef) -> bool {
         let permit = self.calls.get(&id).and_then(|call| call.permit.as_ref());
         permit.is_some_and(|permit| permit.part.is_none())
@@ -224,12 +225,12 @@ impl Executor {
             .collect()
     }
 
-    /// Where something that belongs to these calls is reported.
+    /// For reports about these calls.
     pub fn reporter(&self) -> mpsc::Sender<Report> {
         self.reporter.clone()
     }
 
-    /// Lets a running command continue without being waited for.
+    /// Lets a running command continue in the background.
     pub fn background(&mut self, id: CallRef, observer: &mut dyn Observer) {
         let call = self.calls.get(&id).filter(|_| self.machine.is_running(id));
         let can = |call: &&Tracked| {
@@ -244,7 +245,7 @@ impl Executor {
         }
     }
 
-    /// What the person says to a call that asked.
+    /// Forwards the person's reply to a call.
     pub fn reply(&mut self, id: CallRef, reply: Reply) {
         tracing::info!(call = %id, reply = %logged(format_args!("{reply:?}")), "person replied");
         if let Some(call) = self.calls.get_mut(&id) {
@@ -252,17 +253,17 @@ impl Executor {
         }
     }
 
-    /// The response is thrown away: its calls stop, and none of their results counts.
+    /// Discards the response: its calls stop, and none of their results is used.
     pub fn discard(&mut self, observer: &mut dyn Observer) {
         self.feed(Input::Discarded, observer);
     }
 
-    /// The calls from now on find these tools.
+    /// Calls from now on use these tools.
     pub fn offer(&mut self, offered: Offered) {
         self.offered = offered;
     }
 
-    /// The results, once they are all there.
+    /// The results, once all are there.
     pub fn take_delivered(&mut self) -> Option<Vec<ToolResult>> {
         self.delivered.take()
     }
@@ -272,17 +273,26 @@ impl Executor {
         self.overlap.worked
     }
 
-    /// The next report of a running call. Cancel-safe; pends forever while nothing runs.
+    /// The next report of a running call. Cancel-safe; waits forever while nothing runs.
     pub async fn next(&mut self) -> Report {
-        match self.reports.recv().await {
-            Some(report) => report,
-            None => std::future::pending().await,
+        let wake_at = self.machine.wake_at();
+        let wake_at = wake_at.map(|at| self.context.shared.time_of(at));
+        let time_passed = async {
+            match wake_at {
+                Some(time) => sleep_until(time).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            Some(report) = self.reports.recv() => report,
+            () = time_passed => Report::TimePassed,
+            else => std::future::pending().await,
         }
     }
 
     pub fn handle(&mut self, report: Report, observer: &mut dyn Observer) {
         match report {
-            // A call that finishes after an interrupt may look as if it went on; the person knows better.
+            // A call that finishes after an interrupt must keep showing that it is finishing.
             Report::Reached(id, Phase::WaitingForApproval | Phase::Running)
                 if self.machine.is_finishing(id) => {}
             Report::Reached(id, phase) => {
@@ -326,10 +336,11 @@ impl Executor {
                 }
                 self.feed(Input::Reclassified(call.call, traits), observer);
             }
-            // That is the turn's business.
+            // The turn handles this.
             Report::Halted(_) => {}
+            Report::TimePassed => self.feed(Input::TimePassed, observer),
             Report::Changing(id, change, written) => {
-                // A call that has its result already must not change anything any more, so it gets no reply.
+                // A call that has its result must not change anything any more, so it gets no reply.
                 if self.machine.is_executing(id) {
                     observer.observe(Observed::Changing(id, change));
                     let _ = written.send(());
@@ -346,7 +357,7 @@ impl Executor {
         }
     }
 
-    /// A call that already has its result asks nothing more; nor does a tool after an interrupt.
+    /// A call that has its result does not ask any more, and neither does a tool after an interrupt.
     fn ask(&mut self, question: Question, reply_to: ReplyTo, observer: &mut dyn Observer) {
         let is_choice = matches!(question.kind, QuestionKind::Choice(_));
         let too_late = is_choice && self.machine.is_finishing(question.call);
@@ -365,12 +376,9 @@ impl Executor {
         let by_tool = tool.map_or(crate::protocol::InterruptBehavior::Cancel, |tool| {
             tool.spec().interrupt
         });
-        let interrupt = self
-            .context
-            .shared
-            .interrupt_overrides
-            .get(&call.name)
-            .copied()
+        let settings = self.context.shared.tool_settings(&call.name);
+        let interrupt = settings
+            .and_then(|settings| settings.interrupt)
             .unwrap_or(by_tool);
         Traits {
             wire: call.id.clone(),
@@ -385,7 +393,9 @@ impl Executor {
     }
 
     fn feed(&mut self, input: Input, observer: &mut dyn Observer) {
-        for step in self.machine.handle(input) {
+        let context = self.context.clone();
+        let shared = &context.shared;
+        for step in shared.at_pace(|pace| self.machine.handle(input, pace)) {
             self.carry_out(step, observer);
         }
     }
@@ -399,7 +409,7 @@ impl Executor {
             Step::Proceed(id) => {
                 let waiting = self.calls.get_mut(&id).and_then(|call| call.proceed.take());
                 if let Some(proceed) = waiting {
-                    // One that was stopped in the meantime no longer listens.
+                    // A call that was stopped in the meantime no longer listens.
                     let _ = proceed.send(());
                 }
             }
@@ -410,7 +420,7 @@ impl Executor {
                 }
             }
             Step::Finishing(id) => {
-                // Who interrupts does not answer what the tool wants to know.
+                // After an interrupt, the person does not answer questions of tools.
                 if let Some(call) = self.calls.get_mut(&id) {
                     call.reply_to.take_if(|to| matches!(to, ReplyTo::Tool(_)));
                 }
@@ -446,7 +456,7 @@ impl Executor {
         }
     }
 
-    /// What a call does from here on is work; until now it was checked, or waited for the person.
+    /// From here on the call is working; before, it was checked or waited for the person.
     fn works(&mut self, id: CallRef) {
         let executing = self.machine.is_executing(id);
         if let Some(tracked) = self.calls.get_mut(&id).filter(|it| executing && !it.works) {
@@ -460,7 +470,7 @@ impl Executor {
             return;
         };
         if tracked.begun.is_some() {
-            // It was stopped to start again, with fresh cancellation tokens.
+            // It was stopped in order to start again, with new cancellation tokens.
             tracked.cancel = self.siblings.child_token();
             tracked.background = CancellationToken::new();
         }
@@ -481,7 +491,7 @@ impl Executor {
         run.spawn(tracked.call.clone());
     }
 
-    /// A tool that is not safe ran alone, so its changes come in order; a safe one may not make any.
+    /// An unsafe tool ran alone, so its changes are in order; a safe one must not make any.
     fn apply(&self, id: CallRef, changes: Vec<ContextChange>, observer: &mut dyn Observer) {
         if self.calls.get(&id).is_none_or(|call| call.safe) || !self.machine.is_executing(id) {
             return;

@@ -1,4 +1,4 @@
-//! The rules about order, overlap and delivery of calls, with scripted tools in virtual time.
+//! Order, overlap and delivery of calls, with scripted tools in virtual time.
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ async fn safe_calls_overlap_and_keep_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_are_not_safe_run_one_after_the_other() {
+async fn unsafe_calls_run_one_after_the_other() {
     let works = [unsafe_("a").taking(secs(2)), unsafe_("b").taking(secs(2))];
     assert_eq!(drive(works).await, run(["a", "b"], secs(4)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_overtakes_a_call_that_is_not_safe() {
+async fn nothing_overtakes_an_unsafe_call() {
     let works = [
         safe("r1").taking(secs(1)),
         safe("r2").taking(secs(2)),
@@ -71,7 +71,7 @@ async fn a_response_without_calls_is_delivered_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_screen_has_a_result_when_it_is_complete_the_model_in_block_order() {
+async fn the_screen_gets_results_at_once_and_the_model_in_block_order() {
     let mut rig = Rig::new();
     rig.add_all([safe("slow").taking(secs(2)), safe("quick").taking(secs(1))]);
     rig.stream_ended();
@@ -87,7 +87,7 @@ async fn the_screen_has_a_result_when_it_is_complete_the_model_in_block_order() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_is_seen_in_every_state_and_phase() {
+async fn every_state_and_phase_of_a_call_is_observed() {
     let mut rig = Rig::new();
     rig.add(unsafe_("a").taking(secs(1)));
     rig.stream_ended();
@@ -131,7 +131,7 @@ async fn progress_is_delivered_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_that_nobody_reads_is_dropped_and_the_result_is_not() {
+async fn unread_progress_is_dropped_and_the_result_is_not() {
     let works = [
         safe("a").ending(End::Chatter),
         safe("b").taking(secs(1)).ending(End::Chatter),
@@ -150,7 +150,7 @@ async fn an_error_of_another_tool_cancels_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_is_an_error_result_and_the_others_go_on() {
+async fn a_panic_is_an_error_result_and_the_others_continue() {
     let works = [
         safe("a").taking(secs(1)).ending(End::Panic),
         safe("b").taking(secs(2)),
@@ -162,7 +162,7 @@ async fn a_panic_is_an_error_result_and_the_others_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_panics_when_asked_whether_it_is_safe_is_not() {
+async fn a_tool_that_panics_in_its_classification_counts_as_unsafe() {
     let works = [
         safe("a").taking(secs(1)).ending(End::PanicWhenLookedAt),
         safe("b").taking(secs(1)),
@@ -206,7 +206,7 @@ async fn work_done_before_the_stream_ended_is_saved_time() {
     rig.stream_ended();
     rig.deliver().await;
     let saved = rig.executor.as_ref().map(super::driver::Executor::saved);
-    assert_eq!(saved, Some(secs(4 + 2)), "side by side counts once");
+    assert_eq!(saved, Some(secs(4 + 2)), "parallel work counts once");
 }
 
 #[tokio::test(start_paused = true)]
@@ -236,7 +236,7 @@ async fn without_streaming_execution_calls_wait_for_the_end_and_save_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_id_that_is_taken_changes_nothing() {
+async fn a_duplicate_id_changes_nothing() {
     let mut rig = Rig::new();
     rig.add(unsafe_("a").taking(secs(9)));
     rig.pass(secs(1)).await;

@@ -1,11 +1,11 @@
-//! Commands that the kernel kept from something.
+//! Commands that the sandbox blocked.
 
 use super::rig::{End, Rig, Setting, safe};
 use super::shared::Asking;
 use crate::permissions::{RuleList, Rules, Source};
 use crate::protocol::{Answer, Mode};
 
-/// A rig in which every call runs without a question.
+/// A rig in which every call runs without asking.
 fn rig(mode: Mode, asking: Asking) -> Rig {
     let mut rules = Rules::default();
     let source = Source::Session;
@@ -23,7 +23,7 @@ fn rig(mode: Mode, asking: Asking) -> Rig {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_that_was_held_back_is_offered_with_a_question_and_runs_again() {
+async fn a_blocked_command_asks_and_runs_again() {
     let mut rig = rig(Mode::Default, Asking::Person);
     let request = rig.request("a").await;
     assert_eq!(
@@ -42,7 +42,7 @@ async fn a_command_that_was_held_back_is_offered_with_a_question_and_runs_again(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_no_leaves_it_at_that() {
+async fn a_denied_command_stays_blocked() {
     let mut rig = rig(Mode::Default, Asking::Person);
     rig.request("a").await;
     rig.answer("a", Answer::Deny { reason: None });
@@ -53,7 +53,7 @@ async fn a_no_leaves_it_at_that() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_asked_where_nobody_is_or_the_mode_says_no() {
+async fn without_a_person_or_if_the_mode_forbids_it_a_blocked_command_does_not_ask() {
     for (mode, asking, said) in [
         (Mode::Default, Asking::Nobody, "nobody is there to ask"),
         (Mode::DontAsk, Asking::Person, "the permission mode dontAsk"),

@@ -101,7 +101,7 @@ async fn exit_2_denies_the_call_and_the_model_is_told_why() {
 }
 
 #[tokio::test]
-async fn a_hook_reads_what_the_call_is() {
+async fn a_hook_reads_the_call_on_stdin() {
     let mut rig = headless(
         Mode::BypassPermissions,
         vec![hook(Event::PreToolUse, "cat > seen.json")],
@@ -118,7 +118,7 @@ async fn a_hook_reads_what_the_call_is() {
 }
 
 #[tokio::test]
-async fn a_call_without_a_hook_of_its_own_goes_through_none() {
+async fn a_call_without_a_matching_hook_runs_none() {
     let other = Hook {
         matcher: crate::hooks::matcher::Matcher::new("Edit|Write").expect("a pattern"),
         ..hook(Event::PreToolUse, "exit 2")
@@ -129,7 +129,7 @@ async fn a_call_without_a_hook_of_its_own_goes_through_none() {
 }
 
 #[tokio::test]
-async fn an_allow_stands_in_for_the_person_where_only_the_default_asks() {
+async fn an_allow_replaces_the_person_if_only_the_default_asks() {
     let mut rig = headless(Mode::Default, vec![deciding("allow")]);
     assert_eq!(bash(&mut rig, "touch made").await, "(no output)");
     let [by] = &rig.decided("b")[..] else {
@@ -139,13 +139,13 @@ async fn an_allow_stands_in_for_the_person_where_only_the_default_asks() {
         by.starts_with("allowed by hook `cat > /dev/null; echo"),
         "{by}"
     );
-    // In dontAsk nobody would be asked about it either.
+    // In dontAsk mode the person would not be asked either.
     let mut rig = headless(Mode::DontAsk, vec![deciding("allow")]);
     assert_eq!(bash(&mut rig, "touch made").await, "(no output)");
 }
 
 #[tokio::test]
-async fn an_allow_beats_no_rule_no_list_no_protected_path_and_no_mode() {
+async fn an_allow_overrides_no_rule_no_built_in_list_no_protected_path_and_no_mode() {
     let cases = [
         (
             Some((RuleList::Deny, "Bash(touch:*)")),
@@ -195,7 +195,7 @@ async fn an_allow_beats_no_rule_no_list_no_protected_path_and_no_mode() {
 }
 
 #[tokio::test]
-async fn an_ask_beats_what_would_run_and_another_hooks_allow() {
+async fn an_ask_overrides_an_allowed_call_and_another_hooks_allow() {
     for mode in [Mode::Default, Mode::BypassPermissions] {
         let mut rig = headless(mode, vec![deciding("allow"), deciding("ask")]);
         let said = bash(&mut rig, "echo hello").await;
@@ -207,7 +207,7 @@ async fn an_ask_beats_what_would_run_and_another_hooks_allow() {
 }
 
 #[tokio::test]
-async fn a_guard_that_does_not_answer_in_time_means_ask() {
+async fn a_hook_that_times_out_before_a_call_means_ask() {
     let slow = Hook {
         timeout: Duration::from_millis(100),
         ..hook(Event::PreToolUse, "sleep 321")
@@ -247,7 +247,7 @@ async fn a_hook_that_fails_is_shown_and_blocks_nothing() {
 }
 
 #[tokio::test]
-async fn a_rewritten_input_is_what_runs_and_the_model_is_told() {
+async fn a_rewritten_input_runs_and_the_model_is_told() {
     let mut rig = headless(
         Mode::Default,
         vec![rewriting("allow", &json!({"command": "echo rewritten"}))],
@@ -290,7 +290,7 @@ async fn a_rewritten_input_is_checked_by_the_rules_again() {
 }
 
 #[tokio::test]
-async fn a_rewritten_input_must_fit_the_schema() {
+async fn a_rewritten_input_must_match_the_schema() {
     let mut rig = headless(
         Mode::Default,
         vec![rewriting("allow", &json!({"comand": "ls"}))],
@@ -301,7 +301,7 @@ async fn a_rewritten_input_must_fit_the_schema() {
         "{said}"
     );
     assert!(
-        said.contains("does not fit its schema") && said.matches("<tool_use_error>").count() == 1,
+        said.contains("does not match its schema") && said.matches("<tool_use_error>").count() == 1,
         "{said}"
     );
 }
@@ -330,7 +330,7 @@ async fn the_person_is_asked_about_the_rewritten_input() {
 }
 
 #[tokio::test]
-async fn a_rewritten_call_that_starts_anew_starts_rewritten() {
+async fn a_restarted_call_keeps_its_rewritten_input() {
     let command = "echo x >> ran; until [ -e go ]; do sleep 0.01; done; cat ran";
     let mut rig = headless(
         Mode::BypassPermissions,
@@ -340,7 +340,7 @@ async fn a_rewritten_call_that_starts_anew_starts_rewritten() {
     rig.call("b", "Bash", json!({"command": "echo hello"}));
     rig.until(|observed| matches!(observed, Observed::Reached(_, Phase::Running)))
         .await;
-    // The shell makes the file before it writes into it.
+    // The shell creates the file before it writes to it.
     while std::fs::read(&ran).map_or(0, |said| said.len()) == 0 {
         tokio::task::yield_now().await;
     }
@@ -354,7 +354,7 @@ async fn a_rewritten_call_that_starts_anew_starts_rewritten() {
 }
 
 #[tokio::test]
-async fn a_change_of_mode_does_not_overrule_a_hook_that_asks() {
+async fn a_change_of_mode_does_not_override_a_hook_that_asks() {
     let mut rig = asking(vec![deciding("ask")]);
     rig.call("b", "Bash", json!({"command": "echo hello"}));
     rig.request("b").await;
@@ -399,7 +399,7 @@ async fn the_person_can_answer_before_a_slow_hook_does() {
 }
 
 #[tokio::test]
-async fn a_hook_before_the_call_that_asks_is_not_overruled_by_one_that_answers() {
+async fn a_hook_that_asks_before_the_call_is_not_overridden_by_one_that_answers() {
     let mut rig = headless(
         Mode::Default,
         vec![deciding("ask"), answering(&json!({"behavior": "allow"}))],
@@ -439,7 +439,7 @@ async fn what_hooks_say_after_a_call_reaches_the_model_with_its_result() {
 }
 
 #[tokio::test]
-async fn hooks_of_failures_hear_of_failures_only() {
+async fn failure_hooks_run_only_for_failures() {
     let hooks = || {
         vec![
             hook(Event::PostToolUse, "echo success >> seen"),
@@ -489,7 +489,7 @@ async fn cancelling_a_call_cancels_its_hooks() {
 
 #[tokio::test]
 async fn a_call_that_hooks_made_unsafe_runs_alone() {
-    // `a` only reads and is queued beside `b`; what the hook makes of it does not.
+    // `a` only reads and is queued together with `b`; the hook turns it into a command that writes.
     let output = rewriting("allow", &json!({"command": "echo a >> order"}));
     let only_a = format!(
         "grep -q '\"a\"' && {{ {}; }}",
@@ -512,7 +512,7 @@ async fn a_call_that_hooks_made_unsafe_runs_alone() {
 }
 
 #[tokio::test]
-async fn hooks_of_calls_side_by_side_run_side_by_side() {
+async fn hooks_of_parallel_calls_run_in_parallel() {
     let hooks = vec![hook(
         Event::PreToolUse,
         // Each waits until the other has begun.
@@ -528,7 +528,7 @@ async fn hooks_of_calls_side_by_side_run_side_by_side() {
 }
 
 #[tokio::test]
-async fn a_hook_denies_any_tool() {
+async fn a_hook_can_deny_any_tool() {
     let mut rig = Rig::with(Setting {
         hooks: vec![hook(Event::PreToolUse, "echo no >&2; exit 2")],
         ..Setting::default()

@@ -78,6 +78,7 @@ async fn pass_on(report: Report, outer: &mpsc::Sender<Report>) {
         Report::Reached(_, Phase::Validating | Phase::InHooks | Phase::Finishing)
         | Report::Permitted(..)
         | Report::Rewritten(..)
+        | Report::TimePassed
         | Report::Finished(..) => {}
     }
 }

@@ -1,10 +1,12 @@
 //! The states of the tool calls of one response. Pure: facts go in, steps come out.
 //!
 //! `queued → executing → completed → yielded`, and `queued → completed` for a call that is settled before its start.
-//! A completed call absorbs: late facts about it are ignored, in [`Machine::complete`] and nowhere else.
+//! `completed` is final: later facts about a completed call are ignored, in [`Machine::complete`] and nowhere else.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
+use super::pace::Pace;
 use super::schedule::{Slot, SlotState, startable};
 use super::stopped::{Failed, Why, synthetic};
 use crate::protocol::{CallOutcome, CallRef, InterruptBehavior, OnBashError, ToolResult, WireId};
@@ -14,15 +16,15 @@ use crate::protocol::{CallOutcome, CallRef, InterruptBehavior, OnBashError, Tool
 pub enum Input {
     /// A call's block has ended.
     Added(CallRef, Traits),
-    /// A hook has made something else of a call that executes: it must run alone, and waits for that.
+    /// Hooks have changed an executing call: it must run alone, and waits for that.
     Reclassified(CallRef, Traits),
-    /// A call has been allowed, and its tool runs.
+    /// A call was allowed, and its tool is running.
     Running(CallRef),
-    /// A call's work is over.
+    /// A call has ended.
     Finished(CallRef, Outcome),
     /// No more calls will come.
     StreamEnded,
-    /// The person, or a signal, wants the turn to stop. A second time it means: at once.
+    /// The person or a signal wants the turn to stop. The second time it means at once.
     Interrupted,
     /// The person cancelled one call.
     Cancelled(CallRef),
@@ -30,39 +32,41 @@ pub enum Input {
     RunAgain(CallRef),
     /// The person gave the result of one call.
     AnsweredByHand(CallRef, String),
-    /// The response is thrown away, with all its calls.
+    /// A call that waited for the rate limit of its tool may be able to start.
+    TimePassed,
+    /// The response is discarded, with all its calls.
     Discarded,
 }
 
-/// What the driver is to do.
+/// What the driver has to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Start the call.
     Begin(CallRef),
-    /// Nothing else executes: the call that waited for that goes on.
+    /// Nothing else executes: let the call that waited for this proceed.
     Proceed(CallRef),
-    /// Stop the running call; its `Finished` still comes.
+    /// Stop the running call; its `Finished` still follows.
     Stop(CallRef),
     /// Show that the call is allowed to finish.
     Finishing(CallRef),
-    /// The call has its result, and came to it like this.
+    /// The call has its result and outcome.
     Complete(CallRef, ToolResult, CallOutcome),
-    /// All calls have their results: hand them to the model, in block order. Comes once.
+    /// All calls have their results: send them to the model, in block order. Happens once.
     Deliver(Vec<ToolResult>),
 }
 
-/// What is known of a call before it runs.
+/// What is known about a call before it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Traits {
-    /// What the model calls it: its result must bear that name.
+    /// The id on the wire, which its result must have.
     pub wire: WireId,
-    /// May run beside other safe calls.
+    /// May run at the same time as other safe calls.
     pub safe: bool,
-    /// Surely changes nothing.
+    /// Certainly changes nothing.
     pub read_only: bool,
     pub interrupt: InterruptBehavior,
     pub tool: String,
-    /// The call in a few words, as far as they are known: a path, a command.
+    /// The subject of the call, if known: a path, a command.
     pub subject: Option<String>,
 }
 
@@ -72,16 +76,16 @@ pub struct Outcome {
     pub end: End,
 }
 
-/// How a call's work came to its end.
+/// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It succeeded, or failed in a way that does not affect other calls.
+    /// It succeeded, or failed without affecting other calls.
     Normal,
     /// It was not allowed.
     Denied,
     /// A command ran and failed.
     CommandFailed,
-    /// A command continues, and the turn does not wait for it.
+    /// A command continues in the background, and the turn does not wait for it.
     Backgrounded,
     /// It stopped because it was told to.
     Stopped,
@@ -97,13 +101,13 @@ pub struct Policy {
     pub while_streaming: bool,
 }
 
-/// Which calls may run beside each other.
+/// Which calls may run at the same time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Only safe ones, and nothing overtakes one that is not.
+    /// Only safe ones, and nothing overtakes an unsafe one.
     #[default]
     Scheduled,
-    /// All of them: a person who starts a second command means it.
+    /// All of them: if a person starts a second command, that is intended.
     AtOnce,
 }
 
@@ -114,9 +118,11 @@ pub struct Machine {
     calls: Vec<Tracked>,
     positions: HashMap<CallRef, usize>,
     intake: Intake,
-    /// The first failed command, while the policy makes it matter: its position and what it was.
+    /// The first failed command, if the policy considers it: its position and description.
     failed: Option<(usize, Failed)>,
     interrupts: Interrupts,
+    /// When the next call that waits for the rate limit of its tool may start.
+    wake_at: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -126,7 +132,7 @@ struct Tracked {
     state: Call,
 }
 
-/// The life of one tool call.
+/// The state of one tool call.
 #[derive(Debug, Clone, PartialEq)]
 enum Call {
     Queued,
@@ -135,14 +141,14 @@ enum Call {
     Yielded,
 }
 
-/// How far an executing call has come.
+/// The stage of an executing call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// It is looked at, or asked about: stopping it leaves nothing half done.
+    /// It is being validated, or asks: stopping it leaves nothing half done.
     Checking,
-    /// It may run, but only alone, and others still execute.
+    /// It may run, but only alone, and others are still executing.
     WaitingToBeAlone,
-    /// Its tool has begun.
+    /// Its tool is running.
     Running,
 }
 
@@ -150,7 +156,7 @@ enum Stage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Stopping {
     No,
-    /// To stop, so that it can start again.
+    /// To stop, in order to start again.
     ToRunAgain,
     Because(Why),
 }
@@ -165,11 +171,11 @@ enum Intake {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Interrupts {
     None,
-    /// Calls whose tool blocks may finish.
+    /// Calls of blocking tools may finish.
     Once,
-    /// Nothing may.
+    /// No call may finish.
     Forced,
-    /// The response does not count any more.
+    /// The response is discarded.
     Discarded,
 }
 
@@ -193,10 +199,11 @@ impl Machine {
             intake: Intake::Open,
             failed: None,
             interrupts: Interrupts::None,
+            wake_at: None,
         }
     }
 
-    pub fn handle(&mut self, input: Input) -> Vec<Step> {
+    pub fn handle(&mut self, input: Input, pace: &mut Pace) -> Vec<Step> {
         let mut steps = Vec::new();
         match input {
             Input::Added(call, traits) => self.add(call, traits, &mut steps),
@@ -208,6 +215,7 @@ impl Machine {
                     self.intake = Intake::Closed;
                 }
             }
+            Input::TimePassed => {}
             Input::Interrupted => self.interrupt(&mut steps),
             Input::Cancelled(call) => self.stop_one(call, Why::CancelledByPerson, &mut steps),
             Input::RunAgain(call) => self.run_again(call, &mut steps),
@@ -218,12 +226,12 @@ impl Machine {
             }
         }
         self.let_one_proceed(&mut steps);
-        self.start_what_may(&mut steps);
+        self.start_what_may(pace, &mut steps);
         self.deliver_when_complete(&mut steps);
         steps
     }
 
-    /// All of them, in the order of their blocks.
+    /// All calls, in the order of their blocks.
     pub fn calls(&self) -> impl Iterator<Item = CallRef> {
         self.calls.iter().map(|call| call.call)
     }
@@ -232,6 +240,11 @@ impl Machine {
     pub fn is_open(&self, call: CallRef) -> bool {
         self.position(call)
             .is_some_and(|at| self.calls[at].state.is_open())
+    }
+
+    /// When time alone lets a call start, as the pace counts it.
+    pub fn wake_at(&self) -> Option<Duration> {
+        self.wake_at
     }
 
     /// True while any call has not completed.
@@ -244,7 +257,7 @@ impl Machine {
             .is_some_and(|at| matches!(self.calls[at].state, Call::Executing { .. }))
     }
 
-    /// Whether the call's tool is at work.
+    /// Whether the call's tool is running.
     pub fn is_running(&self, call: CallRef) -> bool {
         self.position(call).is_some_and(|at| {
             matches!(
@@ -257,7 +270,7 @@ impl Machine {
         })
     }
 
-    /// Whether the call runs to its end although the turn was interrupted.
+    /// Whether the call finishes although the turn was interrupted.
     pub fn is_finishing(&self, call: CallRef) -> bool {
         self.interrupts == Interrupts::Once
             && (self.position(call)).is_some_and(|at| self.calls[at].may_finish())
@@ -279,7 +292,7 @@ impl Machine {
         }
     }
 
-    /// A response whose command failed, or that was interrupted, takes its later calls down with it.
+    /// After a failed command or an interrupt, later calls must not start.
     fn why_it_must_not_start(&self, at: usize) -> Option<Why> {
         match self.interrupts {
             Interrupts::Discarded => return Some(Why::Discarded),
@@ -322,7 +335,7 @@ impl Machine {
             (Stopping::No, End::Stopped) => (
                 ToolResult::error(
                     self.calls[at].traits.wire.clone(),
-                    "The call was cancelled before it had finished",
+                    "The call was cancelled before it finished",
                 ),
                 CallOutcome::Cancelled,
             ),
@@ -366,7 +379,7 @@ impl Machine {
         }
     }
 
-    /// Of the calls that wait to be alone, the first goes on once nothing else executes.
+    /// Lets the first call that waits to be alone proceed once nothing else executes.
     fn let_one_proceed(&mut self, steps: &mut Vec<Step>) {
         let waits = |call: &Tracked| {
             call.state
@@ -403,7 +416,7 @@ impl Machine {
         }
     }
 
-    /// Only what runs can start again: a call that still waits has nothing behind it.
+    /// Only a running call can start again.
     fn run_again(&mut self, call: CallRef, steps: &mut Vec<Step>) {
         let Some(at) = self.position(call) else {
             return;
@@ -464,7 +477,7 @@ impl Machine {
                 *stopping = Stopping::Because(why);
                 steps.push(Step::Stop(call));
             }
-            // It stops already, and now it does not start again.
+            // It is already stopping; now it will not start again.
             Call::Executing { stopping, .. } if *stopping == Stopping::ToRunAgain => {
                 *stopping = Stopping::Because(why);
             }
@@ -484,7 +497,7 @@ impl Machine {
             Call::Queued | Call::Executing { .. } => {
                 call.state = match self.policy.order {
                     Order::Scheduled => Call::Completed(result.clone()),
-                    // The others are not waited for.
+                    // Other calls are not waited for.
                     Order::AtOnce => Call::Yielded,
                 };
                 steps.push(Step::Complete(call.call, result, outcome));
@@ -493,7 +506,8 @@ impl Machine {
         }
     }
 
-    fn start_what_may(&mut self, steps: &mut Vec<Step>) {
+    fn start_what_may(&mut self, pace: &mut Pace, steps: &mut Vec<Step>) {
+        self.wake_at = None;
         if self.intake == Intake::Open && !self.policy.while_streaming {
             return;
         }
@@ -517,7 +531,17 @@ impl Machine {
                 },
             })
             .collect();
-        for at in startable(&slots, self.policy.limit) {
+        let mut wake_at: Option<Duration> = None;
+        let ready = |at: usize| match pace.start(&self.calls[at].traits.tool) {
+            Ok(()) => true,
+            Err(next) => {
+                wake_at = Some(wake_at.map_or(next, |other| other.min(next)));
+                false
+            }
+        };
+        let starting = startable(&slots, self.policy.limit, ready);
+        self.wake_at = wake_at;
+        for at in starting {
             self.begin(at, steps);
         }
     }
@@ -551,7 +575,7 @@ impl Call {
 }
 
 impl Tracked {
-    /// Whether an interrupt lets this call run to its end.
+    /// Whether an interrupt lets this call finish.
     fn may_finish(&self) -> bool {
         matches!(
             self.state,

@@ -1,14 +1,16 @@
-//! The rules about when a call may start, one test each, and random histories for all of them together.
+//! When a call may start, one test for each rule, and random histories for all of them together.
 
 use proptest::prelude::*;
 
 use super::machine::{End, Input, Machine, Outcome, Policy, Step, Traits};
+use super::pace::Pace;
 use crate::protocol::{CallOutcome, CallRef, InterruptBehavior, OnBashError, ToolResult};
 
-/// A machine, and everything it has said so far.
+/// A machine with all of its steps so far.
 pub(super) struct Rig {
-    machine: Machine,
-    /// The calls are named by their positions, written as words.
+    pub(super) machine: Machine,
+    pub(super) pace: Pace,
+    /// The names of the calls: their positions.
     words: Vec<String>,
     pub(super) steps: Vec<Step>,
 }
@@ -21,12 +23,13 @@ impl Rig {
     pub(super) fn with(policy: Policy) -> Self {
         Self {
             machine: Machine::new(policy),
+            pace: Pace::default(),
             words: Vec::new(),
             steps: Vec::new(),
         }
     }
 
-    /// Calls named after their position; `r` safe, `w` an unsafe one that blocks interrupts, `b` an unsafe Bash.
+    /// Calls named by their position; `r` is safe, `w` is unsafe and blocks interrupts, `b` is an unsafe Bash call.
     pub(super) fn calls(notation: &str) -> Self {
         let mut rig = Self::new();
         rig.add(notation);
@@ -48,7 +51,7 @@ impl Rig {
         self.handle(Input::Added(word.into(), traits))
     }
 
-    /// The position of a call, and the word that it is named by.
+    /// The position of a call.
     fn at(&self, call: CallRef) -> usize {
         let mut words = self.words.iter();
         let at = words.position(|word| CallRef::from(word.as_str()) == call);
@@ -60,7 +63,7 @@ impl Rig {
     }
 
     pub(super) fn handle(&mut self, input: Input) -> &mut Self {
-        let steps = self.machine.handle(input);
+        let steps = self.machine.handle(input, &mut self.pace);
         self.steps.extend(steps);
         self
     }
@@ -407,7 +410,7 @@ fn the_same_id_twice_is_one_call() {
     assert_eq!(rig.delivered(), Some(vec!["0"]));
 }
 
-/// Something that can happen to a response.
+/// An event of a response.
 #[derive(Debug, Clone)]
 enum Event {
     Add(char),
@@ -434,7 +437,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Plays random events, checks every step, then lets everything end, and gives the rig back.
+/// Plays random events, checks every step, lets everything end, and returns the rig.
 fn play(policy: Policy, events: &[Event]) -> (Rig, usize) {
     let mut rig = Rig::with(policy);
     let mut notation = String::new();
@@ -454,7 +457,7 @@ fn play(policy: Policy, events: &[Event]) -> (Rig, usize) {
                         exclusive,
                         "an unsafe call runs alone: {executing:?} of {notation}"
                     );
-                    assert!(executing.len() <= policy.limit, "the limit holds");
+                    assert!(executing.len() <= policy.limit, "the limit is respected");
                 }
                 Step::Complete(id, ..) => executing.retain(|other| *other != at(id)),
                 Step::Proceed(_) | Step::Stop(_) | Step::Finishing(_) | Step::Deliver(_) => {}

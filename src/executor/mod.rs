@@ -1,7 +1,8 @@
 //! The streaming executor: tool calls from arrival to delivery, while the model is still writing.
 //!
-//! [`machine`] is pure and decides; [`schedule`] says who may start; [`pipeline`] is one call, step by step, with its
-//! [`permission`], its [`questions`] and what hooks have to say; [`driver`] runs the calls the machine begins, and stops the ones it stops.
+//! [`machine`] is pure and decides; [`schedule`] says which calls may start; [`pipeline`] runs one call, step by
+//! step, with its [`permission`], its [`questions`] and its hooks; [`driver`] starts and stops the calls as the
+//! machine says.
 //!
 //! Invariant: every call gets exactly one result, whether it ran, failed, was denied, skipped, interrupted or panicked.
 
@@ -13,12 +14,14 @@ mod held_back;
 mod held_back_tests;
 mod inner;
 pub mod machine;
+mod pace;
 pub mod permission;
 pub mod pipeline;
 pub mod questions;
 pub mod schedule;
 pub mod shared;
 mod stopped;
+mod time_limit;
 
 #[cfg(test)]
 mod alone_tests;
@@ -32,6 +35,8 @@ mod hook_tests;
 mod machine_tests;
 #[cfg(test)]
 mod outcome_tests;
+#[cfg(test)]
+mod pace_tests;
 #[cfg(test)]
 mod plan_tests;
 #[cfg(test)]

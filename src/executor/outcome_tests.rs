@@ -1,4 +1,4 @@
-//! How a call came to its result, as the screen tells it.
+//! The outcome of a call, as the screen shows it.
 
 use super::machine::{End, Input};
 use super::machine_tests::{Rig, outcome};
@@ -25,7 +25,7 @@ fn a_call_that_ran_succeeded_or_failed() {
 }
 
 #[test]
-fn what_nobody_allowed_was_denied_and_what_goes_on_is_in_the_background() {
+fn a_call_that_was_not_allowed_is_denied_and_one_that_continues_is_in_the_background() {
     let mut rig = Rig::calls("bb");
     rig.handle(Input::Finished("0".into(), outcome("0", End::Denied)));
     rig.handle(Input::Finished("1".into(), outcome("1", End::Backgrounded)));
@@ -53,7 +53,7 @@ fn an_interrupt_cancels_what_ran_and_skips_what_did_not() {
 }
 
 #[test]
-fn a_call_that_ended_by_itself_while_it_was_being_stopped_has_its_own_outcome() {
+fn a_call_that_ends_by_itself_while_it_is_being_stopped_keeps_its_own_outcome() {
     let mut rig = Rig::calls("b");
     rig.running("0").handle(Input::Interrupted).succeed("0");
     assert_eq!(rig.outcomes(), [("0", Succeeded)]);
@@ -69,10 +69,10 @@ fn the_person_cancels_and_answers_by_hand() {
 }
 
 #[test]
-fn a_call_that_runs_again_begins_anew_and_has_one_result() {
+fn a_call_that_runs_again_has_one_result() {
     let mut rig = Rig::calls("bb");
     rig.handle(Input::RunAgain("0".into()));
-    assert_eq!(rig.told_to_stop(), [] as [&str; 0], "it does not run yet");
+    assert_eq!(rig.told_to_stop(), [] as [&str; 0], "it is not running yet");
     rig.running("0").handle(Input::RunAgain("0".into()));
     assert_eq!(rig.told_to_stop(), ["0"]);
     rig.handle(Input::RunAgain("0".into())).stopped("0");
@@ -83,7 +83,7 @@ fn a_call_that_runs_again_begins_anew_and_has_one_result() {
 }
 
 #[test]
-fn a_call_that_ends_before_it_could_start_anew_keeps_its_result() {
+fn a_call_that_ends_before_it_can_restart_keeps_its_result() {
     let mut rig = Rig::calls("b");
     rig.running("0").handle(Input::RunAgain("0".into()));
     rig.succeed("0");
@@ -92,7 +92,7 @@ fn a_call_that_ends_before_it_could_start_anew_keeps_its_result() {
 }
 
 #[test]
-fn an_interrupt_keeps_a_call_from_starting_anew() {
+fn an_interrupt_prevents_a_restart() {
     let mut rig = Rig::calls("b");
     rig.running("0").handle(Input::RunAgain("0".into()));
     rig.handle(Input::Interrupted).stopped("0");

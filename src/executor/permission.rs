@@ -1,5 +1,5 @@
-//! The permission of one call: decided by rules, mode and hooks, or by the person, whose answer may change rules for later
-//! calls.
+//! The permission of one call: decided by rules, mode and hooks, or by the person, whose answer may change the rules
+//! for later calls.
 
 use tokio::sync::{oneshot, watch};
 
@@ -14,31 +14,31 @@ use crate::permissions::{
 };
 use crate::protocol::{
     Answer, AnswerNote, CallInput, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind,
-    RuleOffer, ToolCall,
+    RuleOffer, ToolCall, Touches,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, Validated};
 
-/// That a call may run, and how far.
+/// The permission to run a call, and its extent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permit {
     pub grant: Grant,
-    /// What the call's files are to hold, where the person allowed only a part of a change.
+    /// The new contents of files, if the person allowed only a part of a change.
     pub part: Option<Vec<PartOfFile>>,
-    /// The call's input, where hooks have made it another one.
+    /// The call's input, if hooks have changed it.
     pub input: Option<CallInput>,
 }
 
-/// On whose authority a call runs.
+/// With whose authority a call runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Authority {
-    /// The model wants it: rules, the mode and the person decide.
+    /// The model requested it: rules, the mode and the person decide.
     Model,
     /// It was permitted before, and starts again.
     Permitted(Box<Permit>),
-    /// The person wants it once more: only what is denied does not run.
+    /// The person runs it again: only deny rules prevent that.
     Person,
-    /// The person typed it: only what never runs does not run.
+    /// The person typed it: only the built-in list prevents it.
     Typed,
 }
 
@@ -68,13 +68,13 @@ impl CallRun {
             }
             Authority::Permitted(permit) => return Ok(Permit::clone(permit)),
             Authority::Person => self.decision(call, tool, heard).await,
-            // Rules and modes are for what the model wants; without them only the built-in list denies.
+            // Rules and modes are for the model's calls; without them only the built-in list denies.
             Authority::Typed => {
                 let (rules, mode) = (Rules::default(), Mode::Default);
                 decide(&asked(call, tool), &rules, mode, &self.world())
             }
         };
-        // They asked for it themselves: that is their answer.
+        // The person typed it, which counts as their answer.
         let Ok(grant) = verdict.answered(&Answer::Allow) else {
             let text = denied_text(call, verdict.reason());
             return Err(denied(call, text, verdict.in_short()));
@@ -90,7 +90,7 @@ impl CallRun {
         said: Validated,
         heard: &Heard,
     ) -> Result<Permit, Failure> {
-        // Subscribed to before the decision, so that a rule which arrives during it is not missed.
+        // Subscribe before deciding, so that a rule that is added meanwhile is not missed.
         let mut changes = Some(self.context.shared.watch());
         let mut verdict = self.decision(call, tool, heard).await;
         let case = Case {
@@ -102,10 +102,11 @@ impl CallRun {
         };
         let mut rule = None;
         match said {
-            // What the tool itself wants to be looked at, no rule allows.
-            Validated::Ask(reason) if verdict.decision() == Decision::Allow => {
+            // Being harmless by default is not enough for a call that the tool itself wants to be confirmed.
+            Validated::Ask(reason) if verdict.allows_by_default() => {
                 changes = None;
-                verdict = Verdict::ask(verdict.cause().clone(), reason);
+                let asks = Verdict::ask(verdict.cause().clone(), reason);
+                verdict = conclude(asks, None, self.context.mode());
             }
             Validated::Fine | Validated::Ask(_) => rule = self.rule_to_offer(call, tool, &verdict),
         }
@@ -148,6 +149,7 @@ impl CallRun {
                 let request = PermissionRequest {
                     tool: call.name.clone(),
                     input: call.input.clone(),
+                    is_command: runs_command(call, tool),
                     reason: reason.to_owned(),
                     changes: self.unless_cancelled(call, preview).await?,
                     rule,
@@ -157,14 +159,14 @@ impl CallRun {
         }
     }
 
-    /// The grant is for the places that the decision was about: links are not asked about again. What runs without a
-    /// question can read no others.
+    /// Limits the grant to the places that the decision was about, so that links are not followed again. A command
+    /// that runs without asking can read no other places.
     pub(super) fn bound(&self, call: &ToolCall, tool: &dyn AnyTool, mut permit: Permit) -> Permit {
         let world = self.world();
         let places = places(&tool.touches(&call.input), &world);
         permit.grant = permit.grant.at(places);
         let Stance { mode, rules } = self.context.stance();
-        // Without rules it is known: no place outside, and all of it unasked.
+        // Without allow rules the result is known: no place outside, and everything runs without asking.
         if !rules.allow.is_empty() {
             let reach = reach(&asked(call, tool), &rules, mode, &world);
             permit.grant = permit.grant.reaching(reach);
@@ -176,14 +178,14 @@ impl CallRun {
         self.context.world_with(&self.links)
     }
 
-    /// What rules, the mode and hooks say.
+    /// What rules, the mode and hooks decide.
     pub(super) async fn decision(
         &self,
         call: &ToolCall,
         tool: &dyn AnyTool,
         heard: &Heard,
     ) -> Verdict {
-        // The person, or a command, may have changed the rules in the meantime.
+        // The person or a command may have changed the rules in the meantime.
         for notice in self.context.shared.refresh() {
             self.notice(notice).await;
         }
@@ -195,7 +197,7 @@ impl CallRun {
         conclude(judged, heard.word.as_ref(), stance.mode)
     }
 
-    /// What the rules and the classifier say. A repository on which that depends is looked at each time: it may have
+    /// What the rules and the classifier decide. A repository that matters for this is checked each time: it may have
     /// changed while the person was asked.
     pub(super) async fn judge(
         &self,
@@ -212,14 +214,14 @@ impl CallRun {
             .git
             .deciding(&self.links, judging)
             .await;
-        self.context.shared.unless_unheld(judged)
+        self.context.shared.require_sandbox(judged)
     }
 
-    /// Whether the call may know what the disk has to say against it, before it is decided about.
+    /// Whether errors from the disk may be reported before the decision, which reveals what is there.
     pub(super) fn may_tell(&self, call: &ToolCall, tool: &dyn AnyTool) -> bool {
         match self.authority {
             Authority::Model => {}
-            // The person wants it, or has seen it before.
+            // The person started it, or has seen it before.
             Authority::Permitted(_) | Authority::Person | Authority::Typed => return true,
         }
         let Stance { mode, rules } = self.context.stance();
@@ -233,7 +235,7 @@ impl CallRun {
         verdict: &Verdict,
     ) -> Option<RuleOffer> {
         let context = &self.context;
-        // No rule keeps a hook from asking again.
+        // No rule prevents a hook from asking again.
         let by_hook = matches!(verdict.cause(), Cause::Hook(_));
         if verdict.decision() != Decision::Ask || context.shared.asking == Asking::Nobody || by_hook
         {
@@ -248,7 +250,7 @@ impl CallRun {
         })
     }
 
-    /// The rule that would let a command run freely which the kernel held back.
+    /// The rule that would let a command run without the sandbox that blocked it.
     pub(super) fn rule_that_frees(&self, call: &ToolCall, tool: &dyn AnyTool) -> Option<RuleOffer> {
         let Stance { mode, rules } = self.context.stance();
         let rule = offer_for_held(&asked(call, tool), &rules, mode, &self.world())?;
@@ -259,7 +261,7 @@ impl CallRun {
         })
     }
 
-    /// Waits for the person; or until a rule that they gave for another call, another mode, or a hook answers for them.
+    /// Waits for the person, or until a rule from another question, a change of mode, or a hook answers for them.
     pub(super) async fn ask(
         &self,
         case: &Case<'_>,
@@ -304,7 +306,7 @@ impl CallRun {
         }
     }
 
-    /// Takes the person's answer; and tells them, if the rule that they gave with it is not for this call.
+    /// Applies the person's answer. Tells them if the rule that they added does not cover this call.
     async fn answered_by_person(
         &self,
         case: &Case<'_>,
@@ -360,7 +362,7 @@ impl CallRun {
         })
     }
 
-    /// Tells that the person said no.
+    /// Reports that the person denied it.
     async fn refused(&self, call: &ToolCall, no: Denied) -> Failure {
         let (by, text) = match no {
             Denied::ByPerson(Some(reason)) => (
@@ -455,6 +457,10 @@ enum Word {
     /// Rules or the mode have changed.
     Stance,
     Hooks(Box<hooks::Answer>),
+}
+
+pub(super) fn runs_command(call: &ToolCall, tool: &dyn AnyTool) -> bool {
+    matches!(tool.touches(&call.input), Touches::Command(_))
 }
 
 fn asked<'a>(call: &'a ToolCall, tool: &dyn AnyTool) -> Asked<'a> {

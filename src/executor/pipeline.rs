@@ -1,6 +1,7 @@
-//! One call, step by step: find, parse, validate, hooks and decision, ask, call, hooks, fit.
+//! One call, step by step: find the tool, parse and validate the input, hooks and decision, ask, run, hooks, limit
+//! the result's size.
 //!
-//! Whatever goes wrong becomes a result for the model; nothing here ends the turn.
+//! Every failure becomes a result for the model; nothing here ends the turn.
 
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
@@ -18,12 +19,14 @@ use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
 use super::questions::ReplyTo;
 use super::shared::Stance;
+use super::time_limit;
 use crate::config::logged;
 use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading, judge_writing};
 use crate::protocol::{
     AnswerNote, CallInput, CallRef, ForPerson, Phase, Printed, Question, Shown, Spending, ToolCall,
     ToolResult, WireId, said_by_hooks,
 };
+use crate::settings::ToolSettings;
 use crate::tools::any::AnyTool;
 use crate::tools::files::FileChange;
 use crate::tools::off_limits::OffLimits;
@@ -33,41 +36,43 @@ use crate::tools::{
     Validated, guard,
 };
 
-/// How long a cancelled call has to end by itself. Longer than a shell needs to be killed.
-const GRACE: Duration = Duration::from_secs(4);
+/// How long a cancelled call has to end by itself. Longer than killing a shell takes.
+pub(super) const GRACE: Duration = Duration::from_secs(4);
 
-/// More than this is not said about a call that was not made.
+/// The longest text about a call that was not made.
 const LONGEST_REFUSAL: usize = 10_000;
 
-/// What a running call tells its driver.
+/// What a running call reports to its driver.
 #[derive(Debug)]
 pub enum Report {
     Reached(CallRef, Phase),
     Progress(CallRef, Printed),
     Asked(Question, ReplyTo),
     Decided(CallRef, Verdict, Option<AnswerNote>),
-    /// The call may run, and does from now on.
+    /// The call was allowed and is now running.
     Permitted(CallRef, Permit),
     /// Something that the person should know.
     Notice(String),
-    /// A hook has made another input of it: the call is this one now, by that hook.
+    /// A hook has replaced its input: the input, and the hook.
     Rewritten(CallRef, CallInput, String),
-    /// Hooks have made something of the call that must not run beside others; the sender waits until it is alone.
+    /// Hooks have made the call unsafe; the sender waits until it is alone.
     MustBeAlone(ToolCall, oneshot::Sender<()>),
-    /// A hook wants the turn to end; in words.
+    /// A hook wants the turn to end, for this reason.
     Halted(String),
     /// A file is about to change; the sender waits until that is in the log.
     Changing(CallRef, FileChange, oneshot::Sender<()>),
     Finished(CallRef, Done),
+    /// A call that waited for the rate limit of its tool may be able to start.
+    TimePassed,
 }
 
-/// A call's work is over.
+/// A finished call.
 #[derive(Debug)]
 pub struct Done {
     pub outcome: Outcome,
     pub changes: Vec<ContextChange>,
     pub for_person: ForPerson,
-    /// What a person is shown of it.
+    /// What a person sees of it.
     pub shown: Shown,
 }
 
@@ -88,7 +93,7 @@ impl Report {
     }
 }
 
-/// A call that could not be done, and how that counts for its siblings.
+/// A call that failed, and how that affects its siblings.
 pub(super) struct Failure {
     pub(super) result: ToolResult,
     pub(super) end: End,
@@ -96,14 +101,14 @@ pub(super) struct Failure {
     pub(super) changes: Vec<ContextChange>,
 }
 
-/// One call under way, and what it needs: its steps are methods of this, spread over the files of this module.
+/// One running call and what it needs. Its steps are methods of this type, in several files of this module.
 pub struct CallRun {
     pub context: Arc<Context>,
     /// The tools that can be called.
     pub offered: Offered,
     pub authority: Authority,
     pub cancel: CancellationToken,
-    /// Cancelled when the call is to continue without being waited for.
+    /// Cancelled when the call has to continue in the background.
     pub background: CancellationToken,
     pub reports: mpsc::Sender<Report>,
     /// Where links led when the call was decided on.
@@ -111,7 +116,7 @@ pub struct CallRun {
 }
 
 impl CallRun {
-    /// Runs the call in a task of its own; a panic there is a result.
+    /// Runs the call in its own task; a panic there becomes a result.
     pub fn spawn(self, call: ToolCall) {
         // A panic, and the hooks of the call, are logged with its name.
         let span = tracing::info_span!("call", call = %call.call, tool = %logged(&call.name));
@@ -125,7 +130,7 @@ impl CallRun {
     }
 
     pub(super) async fn run(self, call: ToolCall) -> Done {
-        // What hooks have to say to the model.
+        // Notes of hooks for the model.
         let mut told = Vec::new();
         let mut done = match self.steps(&call, &mut told).await {
             Ok(done) => done,
@@ -152,7 +157,7 @@ impl CallRun {
     async fn steps(&self, call: &ToolCall, told: &mut Vec<String>) -> Result<Done, Failure> {
         let tool = self.find(call)?;
         let original = call;
-        // One that starts again starts as it was permitted.
+        // A restarted call starts with the permitted input.
         let mut call = self.as_permitted(call);
         let cx = self.tool_cx(&call);
         let mut validated = self.check(&call, tool.as_ref(), &cx).await?;
@@ -173,13 +178,15 @@ impl CallRun {
         let call = &*call;
         let permit = self.bound(call, tool.as_ref(), permit);
         self.wait_to_be_alone(original, call, tool.as_ref()).await?;
-        // A tool that does not look at its token must not begin once the call was stopped.
+        // A tool that ignores its token must not start after the call was stopped.
         self.unless_cancelled(call, std::future::ready(Ok(())))
             .await?;
         self.report(Report::Permitted(call.call, permit.clone()))
             .await;
         self.reach(call, Phase::Running).await;
-        let limit = tool.spec().max_result_chars;
+        let settings = self.context.shared.tool_settings(&call.name);
+        let limit = settings.and_then(|settings| settings.max_result_chars);
+        let limit = limit.unwrap_or(tool.spec().max_result_chars);
         let results_dir = &self.context.shared.env.results_dir;
         let mut output = self.work(call, tool.as_ref(), permit, &cx).await;
         if let Err(error) = &output
@@ -231,15 +238,24 @@ impl CallRun {
         cx: &ToolCx,
     ) -> Result<ToolOutput, ToolError> {
         let Permit { grant, part, .. } = permit;
-        let work = tool.call(&call.input, part, grant, cx.clone());
+        let cx = ToolCx {
+            cancel: self.cancel.child_token(),
+            ..cx.clone()
+        };
+        let settings = self.context.shared.tool_settings(&call.name);
+        let limit = settings.and_then(ToolSettings::timeout);
+        let cancel = cx.cancel.clone();
+        let work = tool.call(&call.input, part, grant, cx);
+        let work = time_limit::within(limit, tool.spec(), &cancel, work);
         tokio::select! {
             output = work => output,
             () = self.overdue() => Err(ToolError::cancelled()),
         }
     }
 
-    /// Holds the input against the schema, and asks the tool what it thinks of it. What the tool finds on the disk is told
-    /// only to a call that may know it; another one goes on to be decided about, and finds out itself once it is allowed.
+    /// Checks the input against the schema, and lets the tool validate it. Errors from the disk are reported only to
+    /// a call that may know them; for other calls the decision comes first, and the call finds out once it is
+    /// allowed.
     pub(super) async fn check(
         &self,
         call: &ToolCall,
@@ -299,7 +315,7 @@ impl CallRun {
         let progress = {
             let (reports, id) = (self.reports.clone(), call.call);
             Progress::new(move |printed| {
-                // A reader that is behind misses a report, not the end: the result has it all.
+                // A slow reader misses a progress report but never the end: the result is complete.
                 let _ = reports.try_send(Report::Progress(id, printed));
             })
         };
@@ -355,7 +371,7 @@ impl CallRun {
             }
         };
         let result = match end {
-            // The machine says what stopped the call and wraps it; here it is only what the call had to say.
+            // The machine says what stopped the call and wraps this; here it is only the call's own text.
             End::Stopped => content,
             End::Normal | End::Denied | End::CommandFailed | End::Backgrounded => {
                 ToolResult::error(call.id.clone(), content.as_text())
@@ -392,12 +408,12 @@ impl CallRun {
     }
 
     pub(super) async fn report(&self, report: Report) {
-        // A driver that is gone has no use for reports.
+        // The driver may be gone.
         let _ = self.reports.send(report).await;
     }
 }
 
-/// Asks the rules about each file, if there are any that could forbid reading one.
+/// Asks the rules about each file, if any of them could deny reading one.
 fn off_limits(context: &Arc<Context>) -> OffLimits {
     let Stance { mode, rules } = context.stance();
     let reading = if rules.restrict_reading() {
@@ -437,7 +453,7 @@ fn panicked(wire: WireId) -> Done {
     }
 }
 
-/// A text that was cut has its parts elsewhere: all of it is shown.
+/// If the text was cut, the byte ranges no longer match, so all of it is shown.
 fn fitted(mut for_person: ForPerson, whole: usize, result: &ToolResult) -> ForPerson {
     let has_part = for_person.output.as_ref().is_some_and(|it| it.end > 0);
     if has_part && result.as_text().len() != whole {
@@ -446,7 +462,7 @@ fn fitted(mut for_person: ForPerson, whole: usize, result: &ToolResult) -> ForPe
     for_person
 }
 
-/// The call was not made: why, for the model and for the person.
+/// The call was not made: the reason, for the model and for the person.
 pub(super) fn refused(call: &ToolCall, mut text: String, sentence: impl Into<String>) -> Failure {
     // Names and inputs come from the model, and may be of any length.
     if text.chars().count() > LONGEST_REFUSAL {
@@ -460,7 +476,7 @@ pub(super) fn refused(call: &ToolCall, mut text: String, sentence: impl Into<Str
     }
 }
 
-/// The same for a call that nobody allowed.
+/// The same for a call that was not allowed.
 pub(super) fn denied(call: &ToolCall, text: String, sentence: impl Into<String>) -> Failure {
     Failure {
         end: End::Denied,
@@ -480,7 +496,7 @@ fn violation_text(call: &ToolCall, violations: &[String]) -> String {
         format!("{count} problems")
     };
     format!(
-        "The input of {} does not fit its schema ({problems}):\n- {}",
+        "The input of {} does not match its schema ({problems}):\n- {}",
         call.name,
         violations.join("\n- ")
     )

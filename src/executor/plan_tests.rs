@@ -1,4 +1,4 @@
-//! Modes and places through the whole pipeline, with the program's own tools: what must not happen does not.
+//! Modes and places through the whole pipeline, with the built-in tools: forbidden changes do not happen.
 
 use std::os::unix::fs::symlink;
 
@@ -24,7 +24,7 @@ fn planning() -> Rig {
     rig
 }
 
-/// Every route by which something could change. The allow rules do not help, and nobody is asked.
+/// All ways in which something could change. The allow rules do not help, and the person is not asked.
 #[tokio::test]
 async fn plan_mode_blocks_every_change_whatever_the_route() {
     let bash = |command: &str| ("Bash", json!({ "command": command }));
@@ -95,7 +95,7 @@ async fn plan_mode_reads() {
     );
 }
 
-/// The person looks at a question while a link is put in the place of what it is about.
+/// A link replaces the target while the person looks at the question.
 #[tokio::test]
 async fn cve_2026_88968_what_was_swapped_while_the_person_was_asked_is_not_written() {
     for link_to in ["file", "directory"] {
@@ -131,7 +131,7 @@ async fn cve_2026_88968_what_was_swapped_while_the_person_was_asked_is_not_writt
     }
 }
 
-/// Nothing is made through a link that leads nowhere, whoever allows it.
+/// Nothing is created through a dangling link, whoever allows it.
 #[tokio::test]
 async fn cve_2026_32055_nothing_is_created_through_a_dangling_link() {
     let mut rig = Rig::with(Setting {
@@ -156,7 +156,7 @@ async fn cve_2026_32055_nothing_is_created_through_a_dangling_link() {
     assert!(!rig.scratch.root.with_file_name("far").exists());
 }
 
-/// Nobody is there: what would be asked is denied, and says so.
+/// Without a person, a call that would ask is denied, and the result says so.
 #[tokio::test]
 async fn ghsa_wpqr_6v78_jr5g_without_a_person_what_would_ask_is_denied() {
     let mut rig = Rig::with(Setting {

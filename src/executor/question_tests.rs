@@ -1,4 +1,4 @@
-//! Tools that ask the person something while they run.
+//! Tools that ask the person while they run.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn rig() -> Rig {
     })
 }
 
-/// A call that asks these questions, and what it asks first.
+/// A call that asks these questions, and its first question.
 async fn asking(rig: &mut Rig, tool: &str, questions: &[&str]) -> Question {
     rig.call("a", tool, json!({ "questions": questions }));
     rig.question("a").await
@@ -29,7 +29,7 @@ fn yes() -> Reply {
     }])
 }
 
-/// What has been seen of the call's phases.
+/// The phases of the call so far.
 fn phases(rig: &Rig) -> Vec<Phase> {
     let seen = rig.seen.0.iter().filter_map(|observed| match observed {
         Observed::Reached(_, phase) => Some(*phase),
@@ -44,7 +44,7 @@ fn asked(rig: &Rig) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_asks_and_goes_on_with_the_reply() {
+async fn a_tool_asks_and_continues_with_the_reply() {
     let mut rig = rig();
     let question_seen = asking(&mut rig, "Asks", &["really?"]).await;
     assert_eq!(
@@ -72,7 +72,7 @@ async fn a_tool_asks_and_goes_on_with_the_reply() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_nobody_is_there_the_tool_is_told_at_once() {
+async fn without_a_person_the_tool_gets_a_reply_at_once() {
     let mut rig = Rig::new();
     rig.call("a", "Asks", json!({ "questions": ["really?"] }));
     rig.stream_ended();
@@ -102,7 +102,7 @@ async fn the_person_may_not_want_to_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reply_of_another_kind_is_none() {
+async fn a_reply_of_another_kind_is_ignored() {
     let mut rig = rig();
     asking(&mut rig, "Asks", &["really?"]).await;
     for other in [Reply::Permission(Answer::Allow), Reply::Nobody] {
@@ -116,7 +116,7 @@ async fn a_reply_of_another_kind_is_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_tool_was_told_is_no_permission() {
+async fn a_reply_to_a_tool_is_not_a_permission() {
     let mut rig = Rig::asking();
     rig.add(super::rig::unsafe_("a"));
     rig.request("a").await;
@@ -160,7 +160,7 @@ async fn an_interrupt_ends_the_question() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_finishes_after_an_interrupt_is_not_answered_and_asks_no_more() {
+async fn a_tool_that_finishes_after_an_interrupt_gets_no_reply_and_cannot_ask() {
     let mut rig = rig();
     asking(&mut rig, "AsksAndBlocks", &["really?", "sure?"]).await;
     rig.interrupt();
@@ -172,7 +172,7 @@ async fn a_tool_that_finishes_after_an_interrupt_is_not_answered_and_asks_no_mor
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_does_not_wait_any_longer_runs_on() {
+async fn a_tool_that_stops_waiting_continues() {
     let mut rig = rig();
     rig.call(
         "a",

@@ -1,4 +1,4 @@
-//! Questions of calls on their way to the person, and replies on their way back.
+//! Passes questions of calls to the person, and replies back.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::shared::Asking;
 use crate::protocol::{Answer, CallRef, Phase, Question, QuestionKind, Reply};
 use crate::tools::ask::Asker;
 
-/// Where the reply to an open question goes. Dropping it means that the call no longer waits for the person.
+/// Where the reply to an open question goes. Dropping it tells the call to stop waiting.
 #[derive(Debug)]
 pub enum ReplyTo {
     /// Whether the call may run.
@@ -21,7 +21,8 @@ pub enum ReplyTo {
 }
 
 impl ReplyTo {
-    /// Sends the reply on. One that is no reply to this question crossed with the end of an earlier one: this one stays open.
+    /// Sends the reply. A reply of the wrong kind belongs to an earlier question that has ended: this question stays
+    /// open.
     pub fn send(self, reply: Reply) -> Option<Self> {
         match (self, reply) {
             // A call that was stopped in the meantime no longer listens.
@@ -48,7 +49,7 @@ impl Context {
 }
 
 impl CallRun {
-    /// What the tool of a call asks the person with.
+    /// Lets the tool of a call ask the person.
     pub(super) fn asker(&self, call: CallRef) -> Asker {
         match self.context.shared.asking {
             Asking::Nobody => return Asker::nobody(),
@@ -76,7 +77,7 @@ async fn ask(question: Question, reports: mpsc::Sender<Report>) -> Reply {
         reports: Some(reports.clone()),
     };
     let waits = Report::Reached(call, Phase::WaitingForApproval);
-    // A driver that is gone has no use for reports; then nobody replies, either.
+    // The driver may be gone; then nobody replies either.
     let _ = reports.send(waits).await;
     let _ = reports
         .send(Report::Asked(question, ReplyTo::Tool(reply)))
@@ -87,7 +88,7 @@ async fn ask(question: Question, reports: mpsc::Sender<Report>) -> Reply {
     reply
 }
 
-/// A question that its tool may give up, by not waiting for the reply any more.
+/// A question that its tool may abandon by no longer waiting for the reply.
 struct Waiting {
     call: CallRef,
     /// `None` once there is a reply.
@@ -95,7 +96,7 @@ struct Waiting {
 }
 
 impl Drop for Waiting {
-    /// The call runs on, and the question goes from the screen with that.
+    /// The call continues, which also removes the question from the screen.
     fn drop(&mut self) {
         if let Some(reports) = &self.reports {
             let _ = reports.try_send(Report::Reached(self.call, Phase::Running));

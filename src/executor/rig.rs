@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use self::tools::{Asks, Several};
+use self::tools::{Asks, Insists, Several};
 use super::context::Context;
 use super::driver::{Executor, Observed, Observer};
 use super::machine::Policy;
@@ -23,6 +23,7 @@ use crate::protocol::{
     Answer, AnswerNote, CallRef, InterruptBehavior, Level, Mode, PermissionRequest, Question,
     QuestionKind, Reply, SessionId, ToolCall, ToolResult, Touches, WireId,
 };
+use crate::settings::ToolSettings;
 use crate::tools::files::scratch::Scratch;
 use crate::tools::registry::Registry;
 use crate::tools::{ContextChange, Tool, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec};
@@ -42,7 +43,7 @@ pub struct Work {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub enum End {
     Succeed,
-    /// Succeeds, but does not look at its token.
+    /// Succeeds, but ignores its token.
     IgnoreCancellation,
     Refuse,
     FailAsCommand,
@@ -51,7 +52,7 @@ pub enum End {
     Move,
     /// Reports more than anyone can read.
     Chatter,
-    /// The kernel keeps it from something, unless a person stands behind it.
+    /// The sandbox blocks it, unless a person has allowed it.
     HeldBack,
 }
 
@@ -85,7 +86,7 @@ impl Work {
         Self { end, ..self }
     }
 
-    /// Not read-only, though safe.
+    /// Not read-only, although safe.
     pub fn changing(self) -> Self {
         Self {
             read_only: false,
@@ -101,7 +102,7 @@ impl Work {
     }
 }
 
-/// What the tools saw of their calls: name and working directory, at their begin.
+/// What the tools saw of their calls at the start: name and working directory.
 type Called = Arc<Mutex<Vec<(String, PathBuf)>>>;
 
 struct Scripted<const BLOCKS: bool>(Called);
@@ -181,7 +182,7 @@ impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
     }
 }
 
-/// Everything that was seen, in order.
+/// Everything that was observed, in order.
 #[derive(Default)]
 pub struct Seen(pub Vec<Observed>);
 
@@ -197,28 +198,28 @@ pub struct Rig {
     pub turn: CancellationToken,
     pub seen: Seen,
     called: Called,
-    /// The words that the calls are named by.
+    /// The names of the calls.
     words: Vec<String>,
     since: Instant,
     pub scratch: Scratch,
 }
 
-/// What came of a response.
+/// The results of a response.
 #[derive(Debug, PartialEq)]
 pub struct Run {
     pub results: Vec<String>,
     pub took: Duration,
 }
 
-/// What a rig is made with.
+/// The settings of a rig.
 pub struct Setting {
     pub policy: Policy,
     pub mode: Mode,
     pub asking: Asking,
-    pub overrides: Vec<(&'static str, InterruptBehavior)>,
+    pub overrides: Vec<(&'static str, ToolSettings)>,
     pub tools: Tools,
     pub hooks: Vec<Hook>,
-    /// What people call the conversation.
+    /// The name of the conversation for people.
     pub name: Option<String>,
 }
 
@@ -257,7 +258,7 @@ impl Rig {
         })
     }
 
-    /// A rig with the program's own tools, that asks a person.
+    /// A rig with the built-in tools that asks a person.
     pub fn real() -> Self {
         Self::with(Setting {
             mode: Mode::Default,
@@ -282,8 +283,9 @@ impl Rig {
         let added = added
             .and_then(|()| registry.add(Asks::<true>))
             .and_then(|()| registry.add(Asks::<false>))
-            .and_then(|()| registry.add(Several));
-        added.expect("names of their own");
+            .and_then(|()| registry.add(Several))
+            .and_then(|()| registry.add(Insists));
+        added.expect("unused names");
         if setting.tools == Tools::Real {
             registry = Registry::built_in();
         }
@@ -305,9 +307,11 @@ impl Rig {
             shared.hooks = Some(runner);
         }
         let overrides = setting.overrides.into_iter();
-        shared.interrupt_overrides = overrides
-            .map(|(name, behavior)| (name.to_owned(), behavior))
-            .collect();
+        shared.set_tool_settings(
+            overrides
+                .map(|(name, settings)| (name.to_owned(), settings))
+                .collect(),
+        );
         let mut context = Context::new(Arc::new(shared), registry);
         context.ledger = scratch.cx.ledger.clone();
         context.name = setting.name;
@@ -339,7 +343,7 @@ impl Rig {
         self.add_as(wire, &work);
     }
 
-    /// The same, with this id of the model's.
+    /// The same, with this id on the wire.
     pub fn add_as(&mut self, wire: WireId, work: &Work) {
         let tool = if work.blocks { "Blocks" } else { "Cancels" };
         let input = serde_json::to_value(work).expect("plain data");
@@ -362,14 +366,14 @@ impl Rig {
         self.tell(|executor, seen| executor.add(call, seen));
     }
 
-    /// The word that a call is named by.
+    /// The name of a call.
     pub fn word(&self, call: CallRef) -> &str {
         let mut words = self.words.iter();
         let word = words.find(|word| CallRef::from(word.as_str()) == call);
         word.expect("a call of this rig")
     }
 
-    /// Waits until something like this has happened.
+    /// Waits until an event matches.
     pub async fn until(&mut self, wanted: impl Fn(&Observed) -> bool) {
         let executor = self.executor.as_mut().expect("not dropped");
         while !self.seen.0.iter().any(&wanted) {
@@ -378,7 +382,7 @@ impl Rig {
         }
     }
 
-    /// Waits until this call asks, and returns what it asks.
+    /// Waits until this call asks, and returns its question.
     pub async fn question(&mut self, id: &str) -> Question {
         let call = CallRef::from(id);
         let is_it = |observed: &Observed| matches!(observed, Observed::Asked(question) if question.call == call);
@@ -417,7 +421,7 @@ impl Rig {
         decided.collect()
     }
 
-    /// What the answers did besides.
+    /// What else the answers did.
     pub fn notes(&self) -> Vec<AnswerNote> {
         let notes = self.seen.0.iter().filter_map(|observed| match observed {
             Observed::Decided { note, .. } => note.clone(),
@@ -490,7 +494,7 @@ impl Rig {
         }
     }
 
-    /// The calls whose tools have begun, and `… cancelled` for those that saw their token.
+    /// The calls whose tools have begun, and `… cancelled` for those that noticed their token.
     pub fn called(&self) -> Vec<String> {
         let called = self.called.lock().expect("unpoisoned");
         called.iter().map(|(name, _)| name.clone()).collect()
@@ -510,7 +514,7 @@ impl Rig {
     }
 }
 
-/// Runs these calls in a response of their own.
+/// Runs these calls in one response.
 pub async fn drive<const N: usize>(works: [Work; N]) -> Run {
     let mut rig = Rig::new();
     rig.add_all(works);

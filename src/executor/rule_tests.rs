@@ -1,4 +1,4 @@
-//! Answers that say more than yes or no: rules for the session and forever, changes allowed in part.
+//! Answers that are more than yes or no: rules for the session and permanent ones, changes allowed in part.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn always(rule: &str) -> Answer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rule_for_the_session_answers_those_who_wait_and_those_who_come() {
+async fn a_rule_for_the_session_applies_to_waiting_and_later_calls() {
     let mut rig = Rig::asking();
     rig.add_all([safe("a").changing(), safe("b").changing()]);
     rig.pass(secs(1)).await;
@@ -46,7 +46,7 @@ async fn a_rule_for_the_session_answers_those_who_wait_and_those_who_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rule_that_is_wrong_allows_the_call_once_and_says_so() {
+async fn an_invalid_rule_allows_the_call_once_and_says_so() {
     let mut rig = Rig::asking();
     rig.add_all([unsafe_("a"), unsafe_("b")]);
     rig.pass(secs(1)).await;
@@ -64,7 +64,7 @@ async fn a_rule_that_is_wrong_allows_the_call_once_and_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rule_that_is_not_for_the_call_allows_it_once_and_says_so() {
+async fn a_rule_that_does_not_cover_the_call_allows_it_once_and_says_so() {
     let mut rig = Rig::asking();
     rig.add(unsafe_("a"));
     rig.pass(secs(1)).await;
@@ -80,7 +80,7 @@ async fn a_rule_that_is_not_for_the_call_allows_it_once_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_rule_for_ever_is_in_the_projects_settings() {
+async fn a_permanent_rule_is_saved_in_the_projects_settings() {
     let mut rig = Rig::asking();
     rig.add(unsafe_("a"));
     let request = rig.request("a").await;
@@ -108,7 +108,7 @@ async fn a_rule_for_ever_is_in_the_projects_settings() {
 }
 
 #[tokio::test]
-async fn a_rule_that_cannot_be_saved_counts_for_the_session_and_the_person_is_told() {
+async fn a_rule_that_cannot_be_saved_applies_to_the_session_and_the_person_is_told() {
     let mut rig = Rig::asking();
     rig.add_all([unsafe_("a"), unsafe_("b")]);
     rig.request("a").await;
@@ -133,7 +133,7 @@ async fn a_rule_that_cannot_be_saved_counts_for_the_session_and_the_person_is_to
 }
 
 #[tokio::test]
-async fn a_command_that_runs_can_go_on_in_the_background_and_others_cannot() {
+async fn a_running_command_can_continue_in_the_background_and_others_cannot() {
     let mut rig = Rig::real();
     let go = rig.scratch.path("go");
     let command = format!(
@@ -209,7 +209,7 @@ async fn an_edit_shows_what_it_would_change_before_it_is_allowed() {
 const LEFT_OUT: LeftOut = LeftOut { count: 1, of: 3 };
 
 #[tokio::test]
-async fn an_edit_that_asks_for_a_reason_of_its_own_says_it() {
+async fn an_edit_that_asks_for_a_special_reason_says_it() {
     let mut rig = Rig::real();
     let input = json!({ "file_path": "/nowhere/new", "content": "one\n" });
     rig.call("1", "Write", input);
@@ -258,7 +258,7 @@ async fn several_files_are_shown_before_they_change_and_can_be_allowed_in_part()
 }
 
 #[tokio::test]
-async fn path_rules_are_for_every_tool_that_says_what_it_touches() {
+async fn path_rules_apply_to_every_tool_that_reports_paths() {
     let mut rules = Rules::default();
     for (list, rule) in [(RuleList::Deny, "Edit(/b)"), (RuleList::Allow, "Edit(/**)")] {
         rules.add(list, rule, &Source::Session).expect("a rule");
@@ -278,7 +278,7 @@ async fn path_rules_are_for_every_tool_that_says_what_it_touches() {
 }
 
 #[tokio::test]
-async fn an_answer_about_several_files_is_none_to_a_call_that_changes_one() {
+async fn an_answer_about_several_files_is_invalid_for_a_call_that_changes_one() {
     let mut rig = Rig::real();
     let input = json!({ "file_path": "new", "content": "one\n" });
     rig.call("1", "Write", input);
@@ -291,7 +291,7 @@ async fn an_answer_about_several_files_is_none_to_a_call_that_changes_one() {
 }
 
 #[tokio::test]
-async fn a_change_allowed_in_part_is_made_in_part_and_the_model_is_told() {
+async fn a_partly_allowed_change_is_made_in_part_and_the_model_is_told() {
     let mut rig = Rig::real();
     let input = json!({ "file_path": "new", "content": "one\ntwo\n" });
     rig.call("1", "Write", input);

@@ -1,17 +1,21 @@
 //! What all calls of a session share: rules and mode, hooks, places, background commands.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
+use super::pace::Pace;
 use crate::config::logged;
 use crate::hooks::Runner;
 use crate::permissions::{Cause, Decision, Rule, RuleList, Rules, Source, Store, Verdict, Warning};
 use crate::process::sandbox;
 use crate::process::sandbox::Unasked;
-use crate::protocol::{Block, CustomCommand, Extensions, InterruptBehavior, KnownRule, Mode};
+use crate::protocol::{Block, CustomCommand, Extensions, KnownRule, Mode};
+use crate::settings::ToolSettings;
 use crate::settings::extensions::Catalogue;
 use crate::settings::files::Files;
 use crate::tools::Environment;
@@ -21,38 +25,40 @@ pub struct Shared {
     pub asking: Asking,
     pub places: Places,
     pub env: Arc<Environment>,
-    /// `interruptBehavior` of the settings, per tool.
-    pub interrupt_overrides: HashMap<String, InterruptBehavior>,
-    /// Where rules go that the person wants to keep.
+    /// `tools` of the settings.
+    tools: BTreeMap<String, ToolSettings>,
+    pace: Mutex<Pace>,
+    began: Instant,
+    /// Where rules are saved that the person wants to keep.
     pub store: Option<Store>,
-    /// `None` where no hook is configured: then nothing is done for them.
+    /// `None` if no hook is configured; nothing is done for hooks then.
     pub hooks: Option<Runner>,
     /// The settings files, which may change while the program runs.
     pub live: Option<Live>,
-    /// What files add; `None` where nothing does.
+    /// What the files of extensions add; `None` if there are none.
     pub catalogue: Option<Catalogue>,
     stance: watch::Sender<Stance>,
 }
 
-/// What decides about calls, and can change while some of them wait for a decision.
+/// What decides about calls. It can change while calls wait for a decision.
 #[derive(Debug, Clone)]
 pub struct Stance {
     pub mode: Mode,
     pub rules: Arc<Rules>,
 }
 
-/// Settings files that are looked at before every decision.
+/// Settings files that are checked before every decision.
 pub struct Live {
     files: Mutex<Files>,
     load: Load,
 }
 
-/// Takes the files before and now, and the active rules.
+/// Takes the old and new files and the active rules.
 pub type Load = Box<dyn Fn(&Files, Files, &Rules) -> Reloaded + Send + Sync>;
 
-/// What changed files mean.
+/// The result of reading changed files.
 pub struct Reloaded {
-    /// The files whose content counts now.
+    /// The files that are now in use.
     pub files: Files,
     pub rules: Rules,
     pub notices: Vec<String>,
@@ -65,7 +71,7 @@ impl Live {
     }
 }
 
-/// Who answers when a call needs a person's decision.
+/// Who answers if a call needs a person's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asking {
     Person,
@@ -73,7 +79,7 @@ pub enum Asking {
     Nobody,
 }
 
-/// The directories that a permission decision knows.
+/// The directories that permission decisions use.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
     pub workspace: PathBuf,
@@ -81,7 +87,7 @@ pub struct Places {
     pub additional: Vec<PathBuf>,
     pub config_dir: Option<PathBuf>,
     pub data_dir: Option<PathBuf>,
-    /// Settings files, and what hooks run.
+    /// Settings files, and scripts of hooks.
     pub protected_files: Vec<PathBuf>,
 }
 
@@ -97,7 +103,9 @@ impl Shared {
             asking,
             places,
             env,
-            interrupt_overrides: HashMap::new(),
+            tools: BTreeMap::new(),
+            pace: Mutex::default(),
+            began: Instant::now(),
             store: None,
             hooks: None,
             live: None,
@@ -107,6 +115,32 @@ impl Shared {
                 rules: Arc::new(rules),
             }),
         }
+    }
+
+    pub fn set_tool_settings(&mut self, tools: BTreeMap<String, ToolSettings>) {
+        let limits = tools.iter().filter_map(|(name, settings)| {
+            let limit = settings.rate_limit()?;
+            Some((name.clone(), limit))
+        });
+        self.pace = Mutex::new(Pace::new(limits));
+        self.tools = tools;
+    }
+
+    /// What the settings say about a tool.
+    pub fn tool_settings(&self, name: &str) -> Option<&ToolSettings> {
+        self.tools.get(name)
+    }
+
+    /// Asks which calls may start now.
+    pub(super) fn at_pace<T>(&self, ask: impl FnOnce(&mut Pace) -> T) -> T {
+        let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        pace.set_now(self.began.elapsed());
+        ask(&mut pace)
+    }
+
+    /// A time of the pace on the clock.
+    pub(super) fn time_of(&self, at: Duration) -> Instant {
+        self.began + at
     }
 
     /// What files have added.
@@ -129,7 +163,7 @@ impl Shared {
         self.stance.borrow().clone()
     }
 
-    /// Tells when the stance changes from now on.
+    /// Reports later changes of the stance.
     pub fn watch(&self) -> watch::Receiver<Stance> {
         self.stance.subscribe()
     }
@@ -143,13 +177,14 @@ impl Shared {
         self.stance.send_modify(|stance| stance.mode = mode);
     }
 
-    /// Allows what the rule covers, from now on. The error says what is wrong with the rule.
+    /// Allows what the rule covers from now on. The error says what is wrong with the rule.
     pub fn allow(&self, rule: &str, source: &Source) -> Result<(), String> {
         crate::permissions::check_rule(rule)?;
         self.add_rule(RuleList::Allow, rule, source).map(drop)
     }
 
-    /// Adds a rule that counts from now on; returns what will surprise its author. The error says what is wrong with it.
+    /// Adds a rule that applies from now on. Returns a warning if the rule may not do what its author expects. The
+    /// error says what is wrong with it.
     pub fn add_rule(
         &self,
         list: RuleList,
@@ -167,7 +202,7 @@ impl Shared {
         Ok(warning)
     }
 
-    /// Takes a rule away; says whether it was there.
+    /// Removes a rule. Returns whether it existed.
     pub fn remove_rule(&self, rule: &KnownRule) -> bool {
         self.stance.send_if_modified(|stance| {
             let is_it = |other: &Rule| other.text == rule.rule && other.source == rule.from;
@@ -182,7 +217,7 @@ impl Shared {
         })
     }
 
-    /// The active rules, as people know them.
+    /// The active rules for people.
     pub fn known_rules(&self) -> Vec<KnownRule> {
         let rules = self.stance().rules;
         let known = |list: RuleList| {
@@ -196,15 +231,15 @@ impl Shared {
         RuleList::ALL.into_iter().flat_map(known).collect()
     }
 
-    /// What no person was to be asked about is asked about where the kernel should hold it, and cannot.
-    pub fn unless_unheld(&self, verdict: Verdict) -> Verdict {
+    /// Makes a call ask that would run without asking, if `require` demands a sandbox and there is none.
+    pub fn require_sandbox(&self, verdict: Verdict) -> Verdict {
         match self.env.unasked {
-            Unasked::Require => unless_unheld(verdict, sandbox::state()),
+            Unasked::Require => require_sandbox(verdict, sandbox::state()),
             Unasked::Auto | Unasked::Off => verdict,
         }
     }
 
-    /// The file that the person's rules go to, as it is called in the workspace.
+    /// The file of the person's rules, by its name in the workspace.
     pub fn rules_source(&self) -> Source {
         let file = self.rules_file();
         let name = file.strip_prefix(&self.places.workspace).unwrap_or(&file);
@@ -212,8 +247,8 @@ impl Shared {
         Source::file(file, name)
     }
 
-    /// Looks whether the settings files have changed; if so, their rules count from now on. Returns what to say about it.
-    /// Costs a few looks at the disk.
+    /// Checks whether the settings files have changed; if so, their rules apply from now on. Returns notices about
+    /// it. Costs a few file system calls.
     pub fn refresh(&self) -> Vec<String> {
         let Some(live) = &self.live else {
             return Vec::new();
@@ -232,7 +267,7 @@ impl Shared {
             } = (live.load)(&files, now.clone(), &before);
             let (mut late, rules) = (false, Arc::new(rules));
             self.stance.send_if_modified(|stance| {
-                // The person may have given another rule in the meantime, which must not be lost.
+                // The person may have added another rule in the meantime, which must not be lost.
                 late = !Arc::ptr_eq(&stance.rules, &before);
                 let changed = !late && stance.rules != rules;
                 if changed {
@@ -249,7 +284,7 @@ impl Shared {
         }
     }
 
-    /// The file that the person's rules go to.
+    /// The file of the person's rules.
     pub fn rules_file(&self) -> PathBuf {
         match &self.store {
             Some(store) => store.file(),
@@ -258,7 +293,7 @@ impl Shared {
     }
 }
 
-fn unless_unheld(verdict: Verdict, state: &sandbox::State) -> Verdict {
+fn require_sandbox(verdict: Verdict, state: &sandbox::State) -> Verdict {
     match (state, verdict.decision(), verdict.cause()) {
         (sandbox::State::Nothing(why), Decision::Allow, Cause::Classifier) => Verdict::ask(
             Cause::Default,
@@ -270,10 +305,10 @@ fn unless_unheld(verdict: Verdict, state: &sandbox::State) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cause, Decision, Verdict, sandbox, unless_unheld};
+    use super::{Cause, Decision, Verdict, require_sandbox, sandbox};
 
     #[test]
-    fn where_nothing_can_hold_a_command_that_nobody_was_asked_about_it_is_asked_about() {
+    fn without_a_sandbox_require_makes_unasked_commands_ask() {
         let nothing = sandbox::State::Nothing("the kernel has no Landlock".to_owned());
         for (cause, state, decision) in [
             (Cause::Classifier, &nothing, Decision::Ask),
@@ -285,7 +320,7 @@ mod tests {
             (Cause::Person, &nothing, Decision::Allow),
         ] {
             let allowed = Verdict::forged(Decision::Allow, cause.clone(), "");
-            let found = unless_unheld(allowed, state).decision();
+            let found = require_sandbox(allowed, state).decision();
             assert_eq!(found, decision, "{cause:?} {state:?}");
         }
     }

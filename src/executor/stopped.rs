@@ -1,9 +1,9 @@
-//! Calls that do not run to their end: why, how that counts, and what the model is told. Pure.
+//! Calls that were stopped or never ran: the reason, the outcome, and the text for the model. Pure.
 
 use super::machine::Traits;
 use crate::protocol::{CallOutcome, ForPerson, ToolResult};
 
-/// Why a call does not run to its end.
+/// Why a call was stopped or never ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Why {
     SiblingFailed(Failed),
@@ -12,7 +12,7 @@ pub(super) enum Why {
     Discarded,
 }
 
-/// A failed command, as others speak of it.
+/// A failed command, for the texts about its siblings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failed {
     label: String,
@@ -41,7 +41,7 @@ impl Failed {
 }
 
 impl Why {
-    /// The outcome of a call that stops for this reason; a call that never ran was skipped, whatever the reason.
+    /// The outcome of a call that stops for this reason. A call that never ran was skipped, whatever the reason.
     pub fn outcome(&self, running: bool) -> CallOutcome {
         let skipped = |why: &str| CallOutcome::Skipped {
             why: why.to_owned(),
@@ -55,8 +55,8 @@ impl Why {
     }
 }
 
-/// What a person is told of a call's end: `own` is what the call itself has to say. Of one that was stopped, only what it had
-/// printed is for the person, and the outcome says the rest.
+/// What a person is told about a call's end: `own` is the call's own text. For a stopped call, only its output is for
+/// the person, and the outcome says the rest.
 pub(super) fn for_person(outcome: &CallOutcome, own: ForPerson, result: &ToolResult) -> ForPerson {
     match outcome {
         CallOutcome::Succeeded
@@ -65,7 +65,7 @@ pub(super) fn for_person(outcome: &CallOutcome, own: ForPerson, result: &ToolRes
         | CallOutcome::Backgrounded => own,
         CallOutcome::ByHand => ForPerson::default(),
         CallOutcome::Skipped { .. } | CallOutcome::Cancelled => {
-            // It stands at the end of what the model is told.
+            // The output is at the end of the text for the model.
             let end = result.as_text().len();
             let printed = own.output.map_or(0, |printed| printed.len());
             ForPerson {
@@ -76,8 +76,8 @@ pub(super) fn for_person(outcome: &CallOutcome, own: ForPerson, result: &ToolRes
     }
 }
 
-/// The result of a call that did not run to its end: what happened to it, and who is to blame. `seen` is what it had
-/// produced until then.
+/// The result of a call that was stopped or never ran: what happened to it, and why. `seen` is what it had produced
+/// so far.
 pub(super) fn synthetic(traits: &Traits, why: &Why, seen: Option<&ToolResult>) -> ToolResult {
     let label = traits.label();
     let started = seen.is_some();
@@ -112,6 +112,6 @@ pub(super) fn synthetic(traits: &Traits, why: &Why, seen: Option<&ToolResult>) -
     }
     ToolResult::error(
         traits.wire.clone(),
-        format!("{text}. Its output until then:\n{output}"),
+        format!("{text}. Its output so far:\n{output}"),
     )
 }

@@ -1,10 +1,11 @@
-//! The rules about what stops a call, and what does not.
+//! What stops a call, and what does not.
 
 use super::driver::Observed;
 use super::machine::Policy;
 use super::rig::{End, Rig, Run, Setting, drive, safe, secs, unsafe_};
 use crate::protocol::OnBashError;
 use crate::protocol::{InterruptBehavior, Phase};
+use crate::settings::ToolSettings;
 
 fn told(text: &str) -> String {
     format!("<tool_use_error>{text}</tool_use_error>")
@@ -13,7 +14,7 @@ fn told(text: &str) -> String {
 fn stopped(name: &str) -> String {
     told(&format!(
         "Interrupted by the user: Cancels({name}) was stopped while it ran, so it may have had effects. Its output \
-         until then:\nhalf of {name}"
+         so far:\nhalf of {name}"
     ))
 }
 
@@ -44,12 +45,12 @@ async fn a_failing_command_cancels_the_calls_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_command_cancels_what_runs_beside_it() {
+async fn a_failing_command_cancels_calls_that_run_at_the_same_time() {
     let mut make = safe("make").taking(secs(1)).ending(End::FailAsCommand);
     make = make.changing();
     let run = drive([safe("a").taking(secs(9)), make]).await;
     let cancelled = told(
-        "Skipped: Cancels(make) failed, so Cancels(a) was cancelled while it ran. Its output until then:\nhalf of a",
+        "Skipped: Cancels(make) failed, so Cancels(a) was cancelled while it ran. Its output so far:\nhalf of a",
     );
     let expected = Run {
         results: vec![cancelled, told("make failed")],
@@ -59,7 +60,7 @@ async fn a_failing_command_cancels_what_runs_beside_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_comes_after_a_failed_command_is_not_started() {
+async fn a_call_that_arrives_after_a_failed_command_is_not_started() {
     let mut rig = Rig::new();
     rig.add(unsafe_("make").ending(End::FailAsCommand));
     rig.pass(secs(1)).await;
@@ -140,7 +141,7 @@ async fn an_interrupt_lets_a_blocking_call_finish_and_shows_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_interrupt_stops_the_blocking_ones_too() {
+async fn a_second_interrupt_stops_blocking_calls_too() {
     let mut rig = Rig::new();
     rig.add(unsafe_("write").blocking().taking(secs(5)));
     rig.pass(secs(1)).await;
@@ -153,12 +154,19 @@ async fn a_second_interrupt_stops_the_blocking_ones_too() {
     assert!(run.results[0].contains("was stopped while it ran"));
 }
 
+fn interrupt(behavior: InterruptBehavior) -> ToolSettings {
+    ToolSettings {
+        interrupt: Some(behavior),
+        ..ToolSettings::default()
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn settings_override_what_an_interrupt_does() {
     let mut rig = Rig::with(Setting {
         overrides: vec![
-            ("Blocks", InterruptBehavior::Cancel),
-            ("Cancels", InterruptBehavior::Block),
+            ("Blocks", interrupt(InterruptBehavior::Cancel)),
+            ("Cancels", interrupt(InterruptBehavior::Block)),
         ],
         ..Setting::default()
     });
@@ -176,7 +184,7 @@ async fn settings_override_what_an_interrupt_does() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_interrupted_before_its_tool_runs_never_runs() {
-    // Many times, because what is ready together may be taken in any order.
+    // Many times, because events that are ready together may be handled in any order.
     for _ in 0..50 {
         let mut rig = Rig::new();
         let write = unsafe_("write").blocking().ending(End::IgnoreCancellation);
@@ -190,7 +198,7 @@ async fn a_call_that_is_interrupted_before_its_tool_runs_never_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_ignores_its_cancellation_is_given_up_after_a_grace() {
+async fn a_tool_that_ignores_its_cancellation_is_abandoned_after_a_grace_period() {
     let mut rig = Rig::new();
     let hangs = unsafe_("a")
         .taking(secs(1_000_000))
@@ -210,7 +218,7 @@ async fn a_tool_that_ignores_its_cancellation_is_given_up_after_a_grace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_finishes_in_spite_of_its_cancellation_keeps_its_result() {
+async fn a_call_that_finishes_despite_its_cancellation_keeps_its_result() {
     let mut rig = Rig::new();
     let slow = unsafe_("a").taking(secs(3)).ending(End::IgnoreCancellation);
     rig.add(slow);
@@ -234,8 +242,8 @@ async fn one_call_is_cancelled_alone() {
     let turn = rig.turn.clone();
     let run = rig.finish().await;
     let cancelled = told(
-        "Cancelled by the user: Cancels(a) was stopped while it ran, so it may have had effects. Its output until \
-         then:\nhalf of a",
+        "Cancelled by the user: Cancels(a) was stopped while it ran, so it may have had effects. Its output so far:\n\
+         half of a",
     );
     let expected = Run {
         results: vec![cancelled, "b".into(), "c".into()],
@@ -246,7 +254,7 @@ async fn one_call_is_cancelled_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_answered_by_hand_is_stopped_and_changes_nothing_any_more() {
+async fn a_call_answered_by_hand_is_stopped_and_changes_nothing_after_that() {
     let mut rig = Rig::new();
     let moves = unsafe_("cd").taking(secs(9)).ending(End::Move);
     rig.add_all([moves, unsafe_("after")]);
@@ -262,7 +270,7 @@ async fn a_call_answered_by_hand_is_stopped_and_changes_nothing_any_more() {
     let completed = rig.seen.0.iter().filter(
         |observed| matches!(observed, Observed::Completed { call, .. } if *call == "cd".into()),
     );
-    assert_eq!(completed.count(), 1, "its own end is not heard");
+    assert_eq!(completed.count(), 1, "its own end is ignored");
     let cwd = rig.context.cwd();
     assert_eq!(cwd, rig.context.shared.places.workspace);
 }
@@ -278,7 +286,7 @@ async fn a_queued_call_answered_by_hand_never_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_that_is_thrown_away_cancels_its_calls_and_not_its_turn() {
+async fn a_discarded_response_cancels_its_calls_and_not_its_turn() {
     let mut rig = Rig::new();
     rig.add(unsafe_("a").taking(secs(9)));
     rig.pass(secs(1)).await;
@@ -297,7 +305,7 @@ async fn the_end_of_the_turn_cancels_its_calls() {
     let run = rig.finish().await;
     assert_eq!(
         run.results,
-        [told("The call was cancelled before it had finished")]
+        [told("The call was cancelled before it finished")]
     );
     assert_eq!(run.took, secs(1));
 }

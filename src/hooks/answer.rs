@@ -1,4 +1,4 @@
-//! What all hooks of an event say together. Pure: deny beats ask beats allow, in whatever order they came to their end.
+//! The combined answer of all hooks of an event. Pure: deny beats ask beats allow, in whatever order the hooks ended.
 
 use std::fmt;
 
@@ -10,26 +10,26 @@ use super::output::{HookOutput, LONGEST_TEXT, rank, shortened};
 use crate::permissions::{Decision, HookWord};
 use crate::text::first_line;
 
-/// More than this of a message is not shown.
+/// The longest message that is shown.
 const LONGEST_NOTICE: usize = 2_000;
 const MOST_LINES: usize = 20;
-/// As much of a command as names it.
+/// The longest part of a command that names a hook.
 const LONGEST_NAME: usize = 80;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
-    /// About the call; for events that decide nothing, `Deny` is to block.
+    /// The decision about the call. For events without a decision, `Deny` means to block.
     pub word: Option<HookWord>,
     pub halt: Option<Halt>,
-    /// The call's input as a hook wants it, and which hook.
+    /// The call's new input from a hook, and which hook.
     pub updated_input: Option<(Value, String)>,
-    /// What the model is to know, in the order of the hooks.
+    /// Notes for the model, in the order of the hooks.
     pub context: Vec<String>,
-    /// What the person is to know.
+    /// Notices for the person.
     pub notices: Vec<String>,
 }
 
-/// The turn is to end: why, and which hook says so.
+/// A hook ends the turn: the reason, and which hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Halt {
     pub reason: String,
@@ -51,7 +51,7 @@ impl Answer {
         answer
     }
 
-    /// Why what was about to happen is not to happen.
+    /// Why the event is blocked.
     pub fn blocked(&self) -> Option<&HookWord> {
         self.word
             .as_ref()
@@ -105,7 +105,7 @@ impl Answer {
     }
 }
 
-/// A hook in a few words: its command and its file.
+/// The name of a hook: its command and its file.
 pub fn name_of(hook: &Hook) -> String {
     let command = first_line(&hook.command, LONGEST_NAME);
     format!("`{command}` in {}", hook.origin)

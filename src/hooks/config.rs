@@ -13,11 +13,11 @@ use serde_json::Value;
 use super::event::Event;
 use super::matcher::Matcher;
 
-/// How long a hook may take, unless it says otherwise.
+/// The default time limit of a hook.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-/// More would only be a mistake of units.
+/// A larger value is probably a wrong unit.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
-/// What Claude Code shows while a hook runs. It changes nothing, so nothing is said about it.
+/// What Claude Code shows while a hook runs. It has no effect here, so it gives no warning.
 const HARMLESS: &str = "statusMessage";
 
 /// One active hook.
@@ -35,7 +35,7 @@ pub struct Hook {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HooksFile {
     groups: Vec<(Event, Group)>,
-    /// Names of events that there are not.
+    /// Names of unknown events.
     unknown: Vec<String>,
 }
 
@@ -47,10 +47,10 @@ struct Group {
     hooks: Vec<Entry>,
 }
 
-/// One hook, as a file has it.
+/// One hook in a file.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 struct Entry {
-    /// Only `command` is run.
+    /// Only `command` is supported.
     #[serde(rename = "type")]
     kind: String,
     /// Run by `bash -c`, with the event as JSON on stdin.
@@ -113,7 +113,7 @@ impl HooksFile {
     }
 }
 
-/// The hooks that match, each command once.
+/// The matching hooks, each command once.
 pub fn matching<'h>(hooks: &'h [Hook], event: Event, subject: &str) -> Vec<&'h Hook> {
     let mut found: Vec<&Hook> = Vec::new();
     for hook in hooks.iter().filter(|hook| hook.event == event) {
@@ -152,7 +152,7 @@ impl<'de> Deserialize<'de> for HooksFile {
                         continue;
                     };
                     let groups: Vec<Group> = map.next_value().map_err(|error| {
-                        // serde_json finds line and column at the end of the text again.
+                        // serde_json adds line and column at the end of the message again.
                         A::Error::custom(format!(
                             "`hooks.{name}`: {}",
                             in_words(&error.to_string())

@@ -2,7 +2,7 @@
 
 use crate::text::nearest;
 
-/// What has happened, or is about to.
+/// What has happened, or is about to happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
     PreToolUse,
@@ -58,7 +58,7 @@ impl Event {
         nearest(name, Self::ALL.map(Self::name)).and_then(Self::from_name)
     }
 
-    /// The field of the input that a matcher is compared with; `None` where there is nothing to match.
+    /// The input field that a matcher is compared with; `None` if there is nothing to match.
     pub const fn subject_field(self) -> Option<&'static str> {
         match self {
             Event::PreToolUse
@@ -79,7 +79,7 @@ impl Event {
         matches!(self, Event::PreToolUse | Event::PermissionRequest)
     }
 
-    /// What a hook that blocks keeps from happening; `None` if nothing can be blocked any more.
+    /// What a blocking hook prevents; `None` if there is nothing to block.
     pub const fn blocks(self) -> Option<&'static str> {
         match self {
             Event::PreToolUse | Event::PermissionRequest => Some("the call"),

@@ -1,4 +1,4 @@
-//! What a hook is for: a regular expression that must match the whole of a name.
+//! Which events a hook applies to: a regular expression that must match the whole of a name.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 
-/// A longer pattern is no name of a tool.
+/// A longer pattern cannot be the name of a tool.
 const LONGEST: usize = 10_000;
 /// How much memory a compiled pattern may take.
 const LARGEST: usize = 1 << 20;
@@ -33,7 +33,7 @@ impl Matcher {
         if text.len() > LONGEST {
             return Err(format!("the matcher is longer than {LONGEST} characters"));
         }
-        // By itself, for the words of the error.
+        // On its own first, so that the error shows the pattern as written.
         compile(text)?;
         Ok(Self {
             text: text.to_owned(),
@@ -48,7 +48,7 @@ impl Matcher {
         }
     }
 
-    /// The pattern as it was written; `*` where it was left out.
+    /// The pattern as written; `*` if it was left out.
     pub fn text(&self) -> &str {
         if self.text.is_empty() {
             "*"
@@ -65,7 +65,7 @@ fn compile(pattern: &str) -> Result<RegexMatcher, String> {
         .dfa_size_limit(LARGEST)
         .build(pattern);
     compiled.map_err(|error| {
-        // The crate draws a picture; its last line has the words.
+        // The crate's message contains a drawing; its last line has the explanation.
         let said = error.to_string();
         let why = said.lines().last().unwrap_or_default();
         let why = why.strip_prefix("error: ").unwrap_or(why);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_said_so() {
+    fn an_invalid_pattern_is_reported() {
         for wrong in ["Edit(", "[", "(?P<", "x{9999999}"] {
             let error = Matcher::new(wrong).expect_err(wrong);
             assert!(

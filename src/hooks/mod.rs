@@ -1,9 +1,9 @@
-//! Hooks: the person's own programs, which are told what happens, and may have a say in it.
+//! Hooks: the person's own programs, which are told about events and may influence them.
 //!
-//! [`config`] is what settings say, [`occasion`] what a hook reads, [`output`] what its exit code and output mean, and
-//! [`answer`] what several of them say together: all pure. [`scripts`] finds the files that they name. [`process`] runs
-//! one, [`runner`] all that match. Whether a hook's word counts is decided in `permissions`: it may tighten what rules say,
-//! and never loosen it.
+//! [`config`] reads the settings, [`occasion`] builds a hook's input, [`output`] interprets its exit code and output,
+//! and [`answer`] combines several hooks: all pure. [`scripts`] finds the files that hooks name. [`process`] runs one
+//! hook, [`runner`] all that match. `permissions` decides whether a hook's decision applies: it may make a decision
+//! stricter, and never weaker.
 
 pub mod answer;
 pub mod config;

@@ -1,4 +1,4 @@
-//! What a hook is told: the fields of its event, as Claude Code names them. Pure.
+//! The input of a hook: the fields of its event, with the names from Claude Code. Pure.
 
 use serde_json::{Map, Value, json};
 
@@ -30,7 +30,7 @@ impl Source {
     }
 }
 
-/// A call that was never made, to try hooks with.
+/// An example of a call, for testing hooks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampleCall {
     pub tool: String,
@@ -38,7 +38,7 @@ pub struct SampleCall {
     pub touches: Touches,
 }
 
-/// What a person is told of.
+/// What a notification is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
     PermissionPrompt,
@@ -48,7 +48,7 @@ pub enum Notification {
 }
 
 impl Notification {
-    /// That a call waits for the person, and the message that says so.
+    /// The notification for a call that waits for the person, and its message.
     pub fn of_question(question: &QuestionKind) -> (Self, String) {
         match question {
             QuestionKind::Permission(request) => (
@@ -99,7 +99,7 @@ impl Occasion {
             .with("notification_type", json!(name))
     }
 
-    /// `active` says that a hook has made the model go on already.
+    /// `active` says that a hook has already made the model continue.
     pub fn stop(active: bool, last_message: &str) -> Self {
         Self::of(Event::Stop)
             .with("stop_hook_active", json!(active))
@@ -126,7 +126,7 @@ impl Occasion {
         Self::of(Event::SessionEnd).with("reason", json!(reason))
     }
 
-    /// An event as it might happen, for those who want to try their hooks; where it is about a call, about this one.
+    /// An example of an event, for testing hooks; if it is about a call, about this one.
     pub fn sample(event: Event, call: &SampleCall) -> Self {
         let (tool, touches) = (&call.tool, &call.touches);
         let call = call.made();
@@ -152,21 +152,21 @@ impl Occasion {
         }
     }
 
-    /// The same with fields from a file replacing or extending its own.
+    /// The same, with fields from a file that replace or extend its own.
     #[must_use]
     pub fn overlaid(mut self, fields: Map<String, Value>) -> Self {
         self.fields.extend(fields);
         self
     }
 
-    /// What matchers are compared with.
+    /// The value that matchers are compared with.
     pub fn subject(&self) -> &str {
         let field = self.event.subject_field();
         let subject = field.and_then(|field| self.fields.get(field));
         subject.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The whole input: what every hook is told, then what this event tells. Fields from a file win.
+    /// The whole input: the common fields, then those of this event. Fields from a file win.
     pub fn input(&self, common: Map<String, Value>) -> Value {
         let mut whole = common;
         whole.extend(self.fields.clone());
@@ -194,7 +194,7 @@ impl Occasion {
     }
 }
 
-/// What a tool has answered: its content, and beside it the fields that hooks written for Claude Code look at.
+/// The response of a tool: its content, and the fields that hooks for Claude Code expect.
 fn response(touches: &Touches, output: &[ResultBlock]) -> Value {
     let content = match output {
         [ResultBlock::Text { text }] => json!(text),

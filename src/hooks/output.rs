@@ -1,7 +1,8 @@
-//! What one hook has said, by its exit code and its output. Pure.
+//! What one hook answered, by its exit code and its output. Pure.
 //!
-//! Exit 0 means what the JSON on stdout says, if there is any; exit 2 blocks, and stderr says why; anything else is for
-//! the person to know, and blocks nothing. But a hook that decides about calls and was cut off has not decided: ask.
+//! With exit code 0 the JSON on stdout decides, if there is any; exit code 2 blocks, and stderr has the reason; any
+//! other code is reported to the person and blocks nothing. But if a hook that decides about calls was cut off, the
+//! call asks.
 
 use serde_json::{Map, Value};
 
@@ -11,12 +12,12 @@ use crate::permissions::Decision;
 use crate::process::child;
 use crate::process::output::plain;
 
-/// More than this of a text goes nowhere.
+/// The longest text that is passed on.
 pub const LONGEST_TEXT: usize = 10_000;
-/// More than this is not said about a hook that failed.
+/// The longest text about a failed hook.
 const LONGEST_COMPLAINT: usize = 1_000;
 const MOST_LINES: usize = 10;
-/// What a guard says in these, and cannot be understood, may have been a no.
+/// Fields that may contain a denial. If such a field cannot be understood, the call asks.
 const DECISIVE: [&str; 5] = [
     "continue",
     "decision",
@@ -25,17 +26,17 @@ const DECISIVE: [&str; 5] = [
     "updatedInput",
 ];
 
-/// What one hook has said.
+/// What one hook answered.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HookOutput {
-    /// About the call; for events that decide nothing, `Deny` is to block.
+    /// The decision about the call. For events without a decision, `Deny` means to block.
     pub decision: Option<(Decision, String)>,
-    /// The turn is to end, for this reason.
+    /// The turn ends, for this reason.
     pub halt: Option<String>,
     pub updated_input: Option<Value>,
-    /// What the model is to know.
+    /// A note for the model.
     pub context: Option<String>,
-    /// What the person is to know.
+    /// A notice for the person.
     pub message: Option<String>,
     /// What was wrong with the hook.
     pub problem: Option<String>,
@@ -97,7 +98,7 @@ impl HookOutput {
         }
     }
 
-    /// Who guards, and could not say a word, has not said yes.
+    /// A deciding hook that could not answer has not allowed the call.
     fn cut_off(event: Event, problem: String) -> Self {
         let decision = (event == Event::PreToolUse).then(|| (Decision::Ask, problem.clone()));
         Self {
@@ -174,7 +175,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `decision` and `reason`, for events that block, and for `PreToolUse` as it used to be.
+    /// `decision` and `reason`, for events that can be blocked, and the old format of `PreToolUse`.
     fn old_decision(&mut self, decision: &str, reason: Option<String>) {
         let reason = reason.unwrap_or_else(|| "it gave no reason".into());
         match decision {
@@ -182,7 +183,7 @@ impl Reader<'_> {
                 self.decide(Decision::Deny, reason);
             }
             "approve" | "allow" if self.event.decides() => self.decide(Decision::Allow, reason),
-            // To let things take their course is what happens anyway.
+            // This does not change anything.
             "approve" | "allow" => {}
             _ => self.not_understood("decision", decision),
         }
@@ -255,7 +256,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The stricter of this and what was said before.
+    /// Keeps the stricter of this and the earlier decision.
     fn decide(&mut self, decision: Decision, reason: String) {
         let stricter = match &self.said.decision {
             None => true,
@@ -306,12 +307,12 @@ pub fn rank(decision: Decision) -> u8 {
     }
 }
 
-/// What a hook complains about, in a few lines.
+/// The error output of a hook, in a few lines.
 pub fn complaint(bytes: &[u8]) -> String {
     shortened(&plain(bytes), LONGEST_COMPLAINT, MOST_LINES)
 }
 
-/// At most so many characters and lines of a text, with a mark where something was left out.
+/// At most this many characters and lines of a text, with a mark where something was left out.
 pub fn shortened(text: &str, characters: usize, lines: usize) -> String {
     let text = text.trim_end();
     let by_lines = match text.match_indices('\n').nth(lines.saturating_sub(1)) {

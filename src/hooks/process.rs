@@ -1,5 +1,5 @@
-//! One hook as a process: `bash -c` in a session of its own, without a terminal, fed and read without ever waiting for it
-//! longer than it may take. Nothing it has started is left when it is over.
+//! Runs one hook as a process: `bash -c` in its own session, without a terminal, with a time limit for everything.
+//! When it has ended, nothing that it started is left.
 
 use std::io;
 use std::path::Path;
@@ -19,15 +19,15 @@ use crate::process::group::Group;
 use crate::process::output::{DRAIN, read_some};
 use crate::process::{Programs, Variables};
 
-/// More on stdout, and the hook is stopped. JSON may carry the content of a file.
+/// If stdout exceeds this, the hook is stopped. JSON may contain the content of a file.
 const MOST_STDOUT: usize = 4 << 20;
 const MOST_STDERR: usize = 256 << 10;
-/// How long a hook has to end by itself once it was told to.
+/// How long a hook has to end by itself after TERM.
 const TERM_GRACE: Duration = Duration::from_millis(300);
-/// How long a killed process is waited for; longer only if the kernel itself hangs.
+/// How long to wait for a killed process; it takes longer only if the kernel hangs.
 const KILL_GRACE: Duration = Duration::from_secs(1);
 
-/// What came of a hook.
+/// The result of a hook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
     pub ended: Ended,
@@ -46,7 +46,7 @@ pub enum Ended {
     NotStarted(String),
 }
 
-/// Runs a command in a project, with `input` on its stdin, until it ends, its time is over or it is cancelled.
+/// Runs a command in a project, with `input` on its stdin, until it ends, times out or is cancelled.
 pub async fn run(
     command: &str,
     limit: Duration,
@@ -89,7 +89,7 @@ struct Process {
     stderr: Stream,
 }
 
-/// An output of the hook.
+/// An output stream of the hook.
 struct Stream {
     pipe: pipe::Receiver,
     open: bool,
@@ -97,7 +97,7 @@ struct Stream {
 }
 
 impl Process {
-    /// The shell is the machine's own; the command in it finds the person's `PATH`, since it is the person's.
+    /// The shell is the system's own. The command in it gets the person's `PATH`, because it is the person's command.
     fn start(command: &str, programs: &Programs, project: &Path) -> io::Result<Self> {
         let (stdout, to_stdout) = io::pipe()?;
         let (stderr, to_stderr) = io::pipe()?;
@@ -112,7 +112,7 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(to_stdout)
             .stderr(to_stderr);
-        // A hook gets no keys, whatever the settings say about commands.
+        // A hook gets no API keys, whatever the settings say about commands.
         Variables::default().apply(&mut process);
         let (mut child, group) = child::spawn(process, project)?;
         Ok(Self {
@@ -124,7 +124,7 @@ impl Process {
         })
     }
 
-    /// Feeds and reads it until it has ended; then, where its children hold its outputs open, for a moment more.
+    /// Feeds and reads the hook until it has ended, and a moment longer if its children hold its outputs open.
     async fn attend(&mut self, input: &[u8], out: &mut Vec<u8>, err: &mut Vec<u8>) -> Ended {
         let Self {
             child,
@@ -134,7 +134,7 @@ impl Process {
             ..
         } = self;
         let stdin = stdin.take();
-        // A hook may read none of it, or go away in the middle.
+        // A hook may read only a part of its input, or end in the middle.
         let feeding = async move {
             if let Some(mut stdin) = stdin {
                 let _ = stdin.write_all(input).await;
@@ -145,7 +145,7 @@ impl Process {
         let status = loop {
             tokio::select! {
                 biased;
-                // Before the outputs: what a hook leaves behind may keep printing forever.
+                // Before the outputs: processes that a hook leaves behind may print forever.
                 status = child.wait() => break status,
                 () = &mut feeding, if !fed => fed = true,
                 more = stdout.read(out), if stdout.open => if more.is_flood() { return Ended::Flooded },
@@ -168,8 +168,8 @@ impl Process {
         }
     }
 
-    /// Ends what still lives: of a hook that was cut off the whole group, TERM and then KILL; of one that has ended what it
-    /// left running.
+    /// Ends what is still running: the whole group of a hook that was cut off, with TERM and then KILL; otherwise
+    /// what an ended hook left behind.
     async fn end(self, ended: &Ended) {
         let Self {
             mut child,
@@ -183,7 +183,7 @@ impl Process {
             Ended::TimedOut(_) | Ended::Flooded | Ended::Cancelled
         ) {
             let gone = async {
-                // One that floods must not be stopped by a full pipe from hearing the signal.
+                // Close the pipes: a full pipe must not keep the process from receiving the signal.
                 drop((stdin, stdout, stderr));
                 let _ = child.wait().await;
                 wait_while(|| group.is_alive()).await;
@@ -192,12 +192,12 @@ impl Process {
                 let _ = timeout(KILL_GRACE, child.wait()).await;
             }
         }
-        // Looking for those who have left the group reads files.
+        // Looking for processes that left the group reads files.
         let _ = tokio::task::spawn_blocking(move || group.end()).await;
     }
 }
 
-/// What reading has brought.
+/// The result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum More {
     Some,

@@ -6,7 +6,7 @@ use super::config::Hook;
 use super::event::Event;
 use super::matcher::Matcher;
 
-/// A hook for everything that its event can be about.
+/// A hook for every subject of its event.
 pub fn hook(event: Event, command: &str) -> Hook {
     Hook {
         event,

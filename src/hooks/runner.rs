@@ -1,4 +1,4 @@
-//! Runs all hooks of an event side by side, and puts together what they say.
+//! Runs all hooks of an event in parallel, and combines their answers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,32 +18,32 @@ use super::trace;
 use crate::process::Programs;
 use crate::protocol::{Mode, SessionId};
 
-/// How long nothing happens before the person is told that something waits for them.
+/// How long nothing happens before the person is told that the agent waits for them.
 pub const IDLE_AFTER: Duration = Duration::from_secs(60);
-/// All the time that the hooks of a session's end have: a program that should end must not take longer.
+/// The time limit for all hooks at the session's end, so that the program ends quickly.
 const LAST_WORDS: Duration = Duration::from_millis(700);
 
 /// The hooks of a session.
 pub struct Runner {
     hooks: Vec<Hook>,
-    /// Where bash is.
+    /// Where to find bash.
     programs: Arc<Programs>,
     project: PathBuf,
     session: SessionId,
     transcript: PathBuf,
-    /// What no hook may read.
+    /// Secrets that no hook may read.
     keys: Vec<String>,
     pub idle_after: Duration,
 }
 
-/// What every hook is told about the moment.
+/// The fields that every hook gets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scene {
     pub cwd: PathBuf,
     pub mode: Mode,
 }
 
-/// One hook with what came of it.
+/// One hook with its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told<'h> {
     pub hook: &'h Hook,
@@ -74,12 +74,12 @@ impl Runner {
         &self.hooks
     }
 
-    /// Whether there is any hook of this event.
+    /// Whether this event has any hook.
     pub fn has(&self, event: Event) -> bool {
         self.hooks.iter().any(|hook| hook.event == event)
     }
 
-    /// Whether a hook of this event is for this tool, or whatever else the event is about.
+    /// Whether a hook of this event matches this tool, or another subject.
     pub fn wants(&self, event: Event, subject: &str) -> bool {
         !matching(&self.hooks, event, subject).is_empty()
     }
@@ -117,7 +117,7 @@ impl Runner {
         input
     }
 
-    /// Runs each hook that matches, all at once. In the order of the settings.
+    /// Runs each matching hook, all at once. The results are in the order of the settings.
     pub async fn tell(
         &self,
         occasion: &Occasion,

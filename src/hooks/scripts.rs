@@ -1,8 +1,8 @@
-//! The files that the commands of hooks name: writing them changes what the hooks do.
+//! The files that the commands of hooks name: changing them changes what the hooks do.
 //!
-//! A hook is trusted by its command line, not by the script behind it, so that script is protected. Looks generously: a
-//! file that a hook only reads counts as well. What a hook reaches without naming it (`make check`, `npm run lint`) is not
-//! found.
+//! A hook is trusted by its command line, not by the content of its script, so the script is protected. The search is
+//! generous: a file that a hook only reads counts as well. Files that a hook uses without naming them (`make check`,
+//! `npm run lint`) are not found.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ use super::config::Hook;
 use crate::permissions::bash::read;
 use crate::permissions::bash::script::{Script, Word};
 
-/// How deeply scripts inside words are read, as after `bash -c`.
+/// How many levels of nested scripts are parsed, as after `bash -c`.
 const DEEPEST: usize = 3;
-/// More files than this are not looked for: each costs a look at the disk.
+/// How many files are looked for, because each costs a file system call.
 const MOST_FILES: usize = 500;
 
-/// Names of the project directory in a hook's command.
+/// The ways to write the project directory in a hook's command.
 const PROJECT: [&str; 6] = [
     "$CLAUDE_PROJECT_DIR",
     "${CLAUDE_PROJECT_DIR}",
@@ -25,7 +25,7 @@ const PROJECT: [&str; 6] = [
     "${PWD}",
 ];
 const HOME: [&str; 3] = ["$HOME", "${HOME}", "~"];
-/// What runs when a directory is named in the place of a script.
+/// What runs if a directory is given as the script.
 const MAINS: [&str; 4] = ["index.js", "index.mjs", "index.ts", "__main__.py"];
 
 /// Where a hook's command runs.
@@ -53,7 +53,7 @@ pub fn named(hooks: &[Hook], around: Around<'_>) -> Vec<PathBuf> {
 
 struct Names<'a> {
     around: Around<'a>,
-    /// Where relative names start from: the project, and where `cd` leads.
+    /// Where relative names start: the project, and the targets of `cd`.
     bases: Vec<PathBuf>,
     found: Vec<PathBuf>,
 }
@@ -121,7 +121,7 @@ impl Names<'_> {
         }
     }
 
-    /// Where a word leads, if it is a path.
+    /// The paths that a word may mean.
     fn places(&self, text: &str) -> Vec<PathBuf> {
         let behind = |name: &str| {
             let rest = text.strip_prefix(name)?;
@@ -133,7 +133,7 @@ impl Names<'_> {
         if let Some(rest) = HOME.iter().find_map(|name| behind(name)) {
             return vec![self.around.home.join(rest)];
         }
-        // The value of other expansions is not known; most that hooks use are the project.
+        // The value of other expansions is unknown; hooks mostly use them for the project directory.
         let expands = text.contains(['$', '`']);
         let path = match text.rfind(['}', ')', '`', '$']).filter(|_| expands) {
             Some(end) => match text[end..].split_once('/') {
@@ -145,7 +145,7 @@ impl Names<'_> {
         self.bases.iter().map(|base| base.join(path)).collect()
     }
 
-    /// Keeps a file that is there, or may be put there by a tool if the word looks like a path.
+    /// Adds a file that exists, or that a tool could create if the word looks like a path.
     fn add(&mut self, path: PathBuf, looks_like_path: bool) {
         if self.found.len() >= MOST_FILES {
             return;
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn c6_the_scripts_that_hooks_name_are_found() {
+    fn the_scripts_that_hooks_name_are_found() {
         for (command, file) in [
             ("./hooks/guard.sh", "work/./hooks/guard.sh"),
             ("hooks/guard.sh --strict", "work/hooks/guard.sh"),
@@ -239,7 +239,7 @@ mod tests {
             ("run --script=hooks/guard.sh", "work/hooks/guard.sh"),
             ("if true; then hooks/guard.sh; fi", "work/hooks/guard.sh"),
             ("~/bin/check", "home/bin/check"),
-            // It may be put there.
+            // It could be created.
             ("node hooks/new.js", "work/hooks/new.js"),
         ] {
             let found = named_by(command);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_no_files_and_directories_are_not_protected() {
+    fn words_that_are_not_files_and_directories_are_not_protected() {
         assert_eq!(named_by("echo done; eslint hooks --fix"), [] as [&str; 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! What the debug log says about hooks: how each of them ran, and what they want together.
+//! What the debug log says about hooks: how each of them ran, and their combined answer.
 
 use super::answer::Answer;
 use super::config::Hook;

@@ -48,6 +48,11 @@ pub(super) const TOOLS: [&str; 23] = [
     "SlashCommand",
 ];
 
+/// Whether a tool comes with the program, perhaps in another build.
+pub fn is_tool(name: &str) -> bool {
+    TOOLS.contains(&name)
+}
+
 /// Which rules speak of a tool that is named with a specifier.
 pub(super) enum Family {
     Commands,
@@ -72,6 +77,11 @@ pub(super) fn family(tool: &str) -> Family {
 /// A rule for some calls of a tool.
 pub fn rule(tool: &str, specifier: &str) -> String {
     format!("{tool}({specifier})")
+}
+
+/// What a rule's author is told about a tool that does not come with the program.
+pub fn not_built_in(tool: &str) -> String {
+    format!("names `{tool}`, which is not a built-in tool")
 }
 
 /// The rule for reading all that is below a directory; `None` where no rule can name it.

@@ -4,7 +4,7 @@
 
 use super::command::CommandPattern;
 use super::mcp::NamePattern;
-use super::names::{BASH, EDIT, Family, TOOLS, family};
+use super::names::{BASH, EDIT, Family, TOOLS, family, not_built_in};
 use super::pattern::PathPattern;
 use super::web::DomainPattern;
 use super::wildcard::Wildcard;
@@ -221,7 +221,7 @@ fn whole(tool: &str, list: RuleList) -> Parsed {
         (!known).then(
             || match TOOLS.iter().find(|known| known.eq_ignore_ascii_case(tool)) {
                 Some(meant) => format!("names no tool; did you mean `{meant}`?"),
-                None => format!("names `{tool}`, which is not a built-in tool"),
+                None => not_built_in(tool),
             },
         );
     Parsed {

@@ -120,6 +120,20 @@ impl Verdict {
         (self.decision, &self.cause) == (Decision::Ask, &Cause::Default) && self.reason == EDITS_ASK
     }
 
+    /// Whether it allows the call only because nothing speaks against it: no rule and no mode allows it.
+    pub fn allows_by_default(&self) -> bool {
+        self.decision == Decision::Allow
+            && match self.cause {
+                Cause::Rule(_) | Cause::Mode(_) | Cause::Person => false,
+                Cause::BuiltIn
+                | Cause::ProtectedPath
+                | Cause::Classifier
+                | Cause::Default
+                | Cause::Hook(_)
+                | Cause::HeldBack => true,
+            }
+    }
+
     pub fn cause(&self) -> &Cause {
         &self.cause
     }

@@ -1,4 +1,4 @@
-//! A child in a session of its own: its start, and how it came to its end.
+//! A child in its own session: how it starts, and how it ended.
 
 use std::path::Path;
 use std::process::ExitStatus;
@@ -10,8 +10,8 @@ use rustix::process::Pid;
 use super::group::Group;
 use super::{running, scarce, stragglers};
 
-/// What makes bash read a command in another way than it was decided about: other files first, other directories for
-/// `cd`, other matches of a pattern.
+/// Variables that make bash interpret a command differently from what was decided: other startup files, other
+/// directories for `cd`, other matches of a pattern.
 const STEERING: [&str; 8] = [
     "BASH_ENV",
     "ENV",
@@ -22,23 +22,23 @@ const STEERING: [&str; 8] = [
     "BASH_XTRACEFD",
     "POSIXLY_CORRECT",
 ];
-/// How functions come to bash: one could be called like a harmless program.
+/// The prefix of exported bash functions: one could have the name of a harmless program.
 const FUNCTION: &str = "BASH_FUNC_";
 
-/// How a process ended. Callers that end a process for their own reasons use their own type for that.
+/// How a process ended. Callers that end a process for their own reasons have their own types for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     Exited(i32),
     Signalled(i32),
 }
 
-/// Starts a process in a session of its own: without a terminal, and so that it can be ended with all that it starts. Its
-/// [`Variables`](super::Variables) it has been given before.
+/// Starts a process in its own session: without a terminal, and so that it can be ended with everything that it
+/// starts. The caller has already set its [`Variables`](super::Variables).
 pub fn spawn(
     mut process: tokio::process::Command,
     cwd: &Path,
 ) -> io::Result<(Box<dyn ChildWrapper>, Group)> {
-    // Programs must not page, prompt or draw: no person would see it.
+    // Programs must not page, prompt or draw, because no person would see it.
     process
         .env("PAGER", "cat")
         .env("GIT_PAGER", "cat")
@@ -58,7 +58,7 @@ pub fn spawn(
         .spawn()
         .map_err(|error| explained(error, cwd))?;
     drop(starting);
-    // The shell alone is awaited, not its group: what it leaves running must not hold the call open.
+    // Only the shell is awaited, not its group: processes that it leaves behind must not hold the call open.
     let child = child.into_inner();
     let leader = child
         .id()
@@ -90,9 +90,9 @@ fn explained(error: io::Error, cwd: &Path) -> io::Error {
         return scarce::explained(error);
     }
     let what = if cwd.is_dir() {
-        "bash is gone".to_owned()
+        "bash no longer exists".to_owned()
     } else {
-        format!("the working directory `{}` is gone", cwd.display())
+        format!("the working directory `{}` no longer exists", cwd.display())
     };
     io::Error::new(io::ErrorKind::NotFound, what)
 }

@@ -1,4 +1,4 @@
-//! How what runs is ended: asked first, made to later.
+//! Ends processes: TERM first, KILL later.
 
 use std::time::Duration;
 
@@ -7,9 +7,11 @@ use tokio::time::{sleep, timeout};
 
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Sends TERM, waits until all is `gone`, and sends KILL if that takes longer than `grace`. Returns whether it did.
+/// Sends TERM, waits until everything is `gone`, and sends KILL if that takes longer than `grace`. Returns whether it
+/// sent KILL.
 ///
-/// `signal` is a function and no group, since the groups in the background are behind a lock, and may be several.
+/// `signal` is a function and not a group, because the groups in the background are behind a lock, and there may be
+/// several.
 pub async fn end(signal: impl Fn(Signal), grace: Duration, gone: impl Future<Output = ()>) -> bool {
     signal(Signal::TERM);
     let late = timeout(grace, gone).await.is_err();
@@ -19,7 +21,7 @@ pub async fn end(signal: impl Fn(Signal), grace: Duration, gone: impl Future<Out
     late
 }
 
-/// Waits while something is there that nobody reports the end of.
+/// Waits while something exists whose end is not reported.
 pub async fn wait_while(is_there: impl Fn() -> bool) {
     while is_there() {
         sleep(PAUSE).await;
@@ -38,7 +40,7 @@ mod tests {
     const GRACE: Duration = Duration::from_secs(2);
 
     #[tokio::test(start_paused = true)]
-    async fn what_goes_when_asked_is_not_killed() {
+    async fn a_process_that_ends_after_term_is_not_killed() {
         let sent = RefCell::new(Vec::new());
         let killed = end(|signal| sent.borrow_mut().push(signal), GRACE, ready(())).await;
         assert!(!killed);
@@ -46,7 +48,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_stays_is_killed_after_its_grace() {
+    async fn a_process_that_stays_is_killed_after_the_grace_period() {
         let (sent, begun) = (RefCell::new(Vec::new()), Instant::now());
         let killed = end(|signal| sent.borrow_mut().push(signal), GRACE, pending()).await;
         assert!(killed);

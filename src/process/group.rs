@@ -1,4 +1,4 @@
-//! The process group of a command, with those who have left it.
+//! The process group of a command, and the processes that left it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,12 +6,12 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 use super::{running, stragglers};
 
-/// If it is dropped while processes are left, they are killed.
+/// Dropping it kills the processes that are left.
 #[derive(Debug, Default)]
 pub struct Group {
     leader: Option<Pid>,
     mark: Option<String>,
-    /// It was told to end while it ran.
+    /// It was told to end while it was running.
     signalled: AtomicBool,
 }
 
@@ -27,7 +27,7 @@ impl Group {
         }
     }
 
-    /// Hands the group over; the old value is empty afterwards.
+    /// Moves the group out; the old value is empty afterwards.
     #[must_use]
     pub fn take(&mut self) -> Self {
         std::mem::take(self)
@@ -36,7 +36,7 @@ impl Group {
     pub fn signal(&self, signal: Signal) {
         if let Some(leader) = self.leader {
             self.signalled.store(true, Ordering::Relaxed);
-            // A group that is gone already needs no signal.
+            // A group that has ended needs no signal.
             let _ = kill_process_group(leader, signal);
         }
     }
@@ -46,7 +46,7 @@ impl Group {
             .is_some_and(|leader| test_kill_process_group(leader).is_ok())
     }
 
-    /// Whether processes of the command live on outside of the group.
+    /// Whether processes of the command are still running outside of the group.
     pub fn has_stragglers(&self) -> bool {
         self.mark
             .as_deref()
@@ -74,9 +74,9 @@ impl Group {
         self.leader
     }
 
-    /// Forgets a group that is gone: its number may be reused for other processes.
+    /// Forgets a group that has ended: its number may be reused for other processes.
     pub fn disarm(&mut self) {
-        // Not by replacing it: dropping the old value would kill.
+        // Not by replacing it, because dropping the old value would kill.
         self.forget_leader();
         self.mark = None;
     }
@@ -87,13 +87,14 @@ impl Group {
         }
     }
 
-    /// Kills what is left, wherever it has gone.
+    /// Kills all processes that are left, inside or outside of the group.
     pub fn end(mut self) {
         self.kill();
     }
 
     fn kill(&mut self) {
-        // A leader that is gone has left its number to others; those who carry the mark are ours in any case.
+        // If the leader has ended, its number may belong to another process. Processes with the mark are ours in any
+        // case.
         if self.is_alive() {
             self.signal(Signal::KILL);
         }
@@ -102,7 +103,7 @@ impl Group {
             Some(mark) => stragglers::kill(&mark),
             None => {}
         }
-        // Not before: if the program ends meanwhile, it does what is not done yet.
+        // Not earlier: if the program ends meanwhile, it kills the group itself.
         self.forget_leader();
     }
 }

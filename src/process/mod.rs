@@ -1,5 +1,5 @@
-//! How programs are found, started and ended, for tools, hooks, git and the program's own checks alike; and what this one
-//! hears from the system and says beside its output.
+//! How programs are found, started and ended, for tools, hooks, git and the program's own checks; also the signals
+//! that the program receives, and its messages on stderr.
 
 pub mod child;
 pub mod ending;

@@ -1,11 +1,11 @@
-//! What a child prints: read without ever waiting for more than there is, and made readable.
+//! Reads the output of a child without blocking, and makes it readable.
 
 use std::io;
 use std::time::Duration;
 
 use tokio::net::unix::pipe;
 
-/// How long output of children that outlive the shell is waited for.
+/// How long to wait for output of children that outlive the shell.
 pub const DRAIN: Duration = Duration::from_millis(100);
 
 /// The next bytes of a pipe; none at its end. Cancel-safe: nothing is read before it is returned.
@@ -21,7 +21,7 @@ pub async fn read_some(output: &pipe::Receiver) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Output as text: no escape sequences, no trailing blank lines, bytes that are no UTF-8 replaced.
+/// Output as text: without escape sequences and trailing blank lines, with bytes that are not UTF-8 replaced.
 pub fn plain(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let stripped = anstream::adapter::strip_str(&text).to_string();

@@ -1,9 +1,9 @@
-//! Where programs are, without asking the directory that one works in.
+//! Where programs are, without using the working directory.
 //!
-//! A name that the system looks up in `PATH` may be found in the workspace: by `.`, an empty entry,
-//! `./node_modules/.bin`, or an environment of the project that was switched on. What is there belongs to whoever wrote
-//! the repository, or to the model. So names are looked up once, in a `PATH` without such entries, and commands that
-//! run without asking get that `PATH`.
+//! A name that the system looks up in `PATH` may be found in the workspace: through `.`, an empty entry,
+//! `./node_modules/.bin`, or an activated environment of the project. Programs there come from the author of the
+//! repository or from the model. So names are looked up once, in a `PATH` without such entries, and commands that run
+//! without asking get that `PATH`.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -13,16 +13,16 @@ use std::sync::OnceLock;
 
 use rustix::fs::{Access, access};
 
-/// Where programs are if `PATH` says nothing that counts. An empty `PATH` would mean the present directory.
+/// Where programs are if no entry of `PATH` can be used. An empty `PATH` would mean the current directory.
 const STANDARD: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// A workspace above this is no repository but the machine itself, whose programs are the only ones there are.
+/// If this is inside the workspace, the workspace is the whole machine, and its programs have to be used.
 const SYSTEM: &str = "/usr/bin";
 
 const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// The programs of this machine, as far as only the person and the system can have put them there.
+/// The programs of this machine that only the person and the system can have put there.
 #[derive(Debug)]
 pub struct Programs {
     /// The workspace and the additional directories, as written and without links.
@@ -33,7 +33,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Looks at the `PATH` of this process. `own` are the workspace and the additional directories.
+    /// Uses the `PATH` of this process. `own` are the workspace and the additional directories.
     pub fn find<'d>(own: impl IntoIterator<Item = &'d Path>) -> Self {
         Self::over(std::env::var_os("PATH").as_deref(), own)
     }
@@ -57,7 +57,7 @@ impl Programs {
         }
     }
 
-    /// `PATH` without relative and empty entries, without entries in the workspace, and without those that anybody can
+    /// `PATH` without relative and empty entries, without entries in the workspace, and without those that anyone can
     /// write to. Never empty; links are resolved.
     pub fn path(&self) -> &OsStr {
         &self.path
@@ -79,24 +79,24 @@ impl Programs {
         self.git.get_or_init(|| self.named("git")).as_deref()
     }
 
-    /// Whether a path without links lies in the workspace or an additional directory.
+    /// Whether a path without links is in the workspace or an additional directory.
     pub fn is_own(&self, path: &Path) -> bool {
         is_in(path, &self.own)
     }
 
-    /// Where a program is.
+    /// The path of a program.
     pub fn named(&self, name: &str) -> Option<PathBuf> {
         std::env::split_paths(&self.path).find_map(|directory| {
             let file = directory.join(name);
             let runs = access(&file, Access::EXEC_OK).is_ok() && file.is_file();
-            // It may be a link to what the workspace has built.
+            // It may be a link to something that the workspace has built.
             let real = file.canonicalize().ok().filter(|_| runs)?;
             (!self.is_own(&real)).then_some(file)
         })
     }
 }
 
-/// The entries that count, or nothing if there are none.
+/// The usable entries; `None` if there are none.
 fn cleaned(path: &OsStr, own: &[PathBuf]) -> Option<OsString> {
     let mut entries: Vec<PathBuf> = Vec::new();
     for entry in std::env::split_paths(path) {
@@ -122,7 +122,7 @@ fn is_in(path: &Path, directories: &[PathBuf]) -> bool {
         .any(|directory| path.starts_with(directory))
 }
 
-/// Whether anybody can put a program there, or another directory in its place.
+/// Whether anyone can put a program there, or replace the directory.
 fn others_write(directory: &Path) -> bool {
     directory.ancestors().any(|ancestor| {
         let Ok(data) = ancestor.metadata() else {
@@ -164,7 +164,7 @@ mod tests {
             std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).expect("chmod");
         }
 
-        /// The programs over a `PATH` in which `ROOT` is the machine's root.
+        /// The programs for a `PATH` in which `ROOT` is the machine's root.
         fn over(&self, path: &str) -> Programs {
             let path = path.replace("ROOT", &self.root.display().to_string());
             Programs::over(Some(OsStr::new(&path)), [self.root.join("work").as_path()])
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a3_entries_that_depend_on_the_present_directory_do_not_count() {
+    fn entries_that_depend_on_the_current_directory_are_ignored() {
         let machine = Machine::new();
         for path in [
             "./node_modules/.bin:ROOT/bin",
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a3_entries_in_the_workspace_do_not_count_by_whatever_way_they_lead_there() {
+    fn entries_in_the_workspace_are_ignored_also_behind_links() {
         let machine = Machine::new();
         symlink(machine.root.join("work"), machine.root.join("link")).expect("a link");
         symlink(machine.bin(), machine.root.join("work/out")).expect("a link");
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn b2_an_environment_of_the_workspace_does_not_count_nor_one_of_an_additional_directory() {
+    fn environments_in_the_workspace_and_in_additional_directories_are_ignored() {
         let machine = Machine::new();
         machine.program("more/.venv/bin", "ls");
         let path = format!(
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a3_what_anybody_can_write_to_does_not_count() {
+    fn directories_that_anyone_can_write_to_are_ignored() {
         let machine = Machine::new();
         machine.program("open", "git");
         machine.program("open/below", "git");
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a3_a_link_to_what_the_workspace_has_built_is_not_started() {
+    fn a_link_to_a_program_in_the_workspace_is_not_used() {
         let machine = Machine::new();
         let link = machine.bin().join("bash");
         machine.program("work/target", "bash");
@@ -246,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn in_the_root_directory_there_are_still_programs() {
+    fn programs_are_found_if_the_workspace_is_the_root_directory() {
         let path = std::env::var_os("PATH");
         let programs = Programs::over(path.as_deref(), [Path::new("/")]);
         assert!(programs.bash().is_ok());
     }
 
     #[test]
-    fn a_path_without_any_entry_that_counts_is_the_standard_one() {
+    fn a_path_without_usable_entries_becomes_the_standard_one() {
         let machine = Machine::new();
         for path in ["", ".", ":", "ROOT/work"] {
             let programs = machine.over(path);

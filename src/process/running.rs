@@ -1,5 +1,5 @@
-//! The process groups that run for this program. None of them outlives it: whatever ends the program, its last act is to
-//! kill those that are still there, because the tasks that look after them may never get the time.
+//! The process groups that this program has started. None of them outlives it: however the program ends, its last act
+//! is to kill those that are left, because the tasks that manage them may not run any more.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,28 +12,28 @@ static GROUPS: Mutex<Groups> = Mutex::new(Groups {
     over: false,
 });
 
-/// Starts whoever ends the commands if the program itself has no chance to.
+/// Starts the guard that ends the commands if the program itself cannot.
 static GUARD: Mutex<Option<fn()>> = Mutex::new(None);
 
 struct Groups {
     leaders: Vec<Pid>,
-    /// The program ends: what is started now is killed at once.
+    /// The program is ending: whatever is started now is killed at once.
     over: bool,
 }
 
-/// Held while a process of the program's own group is being started. The program cannot be stopped while it waits for
-/// one that it has just forked and that is stopped together with it.
+/// Held while a process in the program's own process group is being started. Otherwise the program could be stopped
+/// by the terminal together with a child that it has just forked and waits for.
 pub fn starting() -> MutexGuard<'static, ()> {
     static STARTING: Mutex<()> = Mutex::new(());
     STARTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says how to start a guard of the commands. It is started with the first one: a run without any needs none.
+/// Sets how to start the guard. It starts with the first command, because a run without commands needs none.
 pub fn guard_with(start: fn()) {
     *GUARD.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
 }
 
-/// A command is about to be started, which must not outlive the program.
+/// Called before a command is started that must not outlive the program.
 pub fn need_guard() {
     let start = GUARD.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(start) = start {
@@ -41,7 +41,7 @@ pub fn need_guard() {
     }
 }
 
-/// Takes note of a group that has been started.
+/// Records a group that was started.
 pub fn add(leader: Pid) {
     let mut groups = lock();
     groups.leaders.push(leader);
@@ -50,19 +50,19 @@ pub fn add(leader: Pid) {
     }
 }
 
-/// Forgets a group that is gone: its number may be reused for other processes.
+/// Forgets a group that has ended: its number may be reused for other processes.
 pub fn remove(leader: Pid) {
     lock().leaders.retain(|other| *other != leader);
 }
 
-/// Kills whatever still runs, with those who have left their group.
+/// Kills everything that is still running, including processes that left their group.
 pub fn kill_all() {
     let mut groups = lock();
     groups.over = true;
     for leader in &groups.leaders {
         kill(*leader);
     }
-    // Looking for those who have left their group reads many files.
+    // Looking for processes that left their group reads many files.
     let some = !groups.leaders.is_empty();
     drop(groups);
     if some {
@@ -70,7 +70,7 @@ pub fn kill_all() {
     }
 }
 
-/// A process that leads a group of its own, killed with the group if this is dropped before its end was seen.
+/// A process that leads its own group. If this is dropped before its end was seen, the group is killed.
 pub struct Leader(Option<Pid>);
 
 impl Leader {
@@ -101,7 +101,7 @@ impl Drop for Leader {
 }
 
 fn kill(leader: Pid) {
-    // One that has ended meanwhile needs no signal.
+    // A process that has ended needs no signal.
     let _ = kill_process_group(leader, Signal::KILL);
 }
 

@@ -9,15 +9,15 @@ use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 pub enum Signal {
     Interrupt,
     Terminate,
-    /// The terminal is gone.
+    /// The terminal was closed.
     HangUp,
     Quit,
-    /// Another one that would end the program at once if nobody listened.
+    /// Another signal that would end the program at once without a handler.
     Other(u8),
 }
 
-/// Those that come from outside, or from a limit, and may be waited for. What a fault of the program itself raises would
-/// come again and again.
+/// Signals that come from outside or from a limit, and can be handled. Signals that a fault of the program itself
+/// raises would be raised again and again.
 const OTHERS: &[rustix::process::Signal] = &[
     rustix::process::Signal::ALARM,
     rustix::process::Signal::VTALARM,
@@ -47,11 +47,11 @@ impl Signal {
 pub struct Signals {
     interrupts: Stream,
     terminations: Stream,
-    /// `None` when whoever started the program wants it to outlive the terminal (`nohup`).
+    /// `None` if the program was started to outlive the terminal (`nohup`).
     hang_ups: Option<Stream>,
     quits: Stream,
     others: Vec<(u8, Stream)>,
-    /// Only so that a file that grows too large is an error of that file and not the end of the program.
+    /// Handled only so that a file that grows too large is an error of that file and does not end the program.
     _too_large: Option<Stream>,
 }
 
@@ -91,7 +91,7 @@ fn others() -> io::Result<Vec<(u8, Stream)>> {
     streams.collect()
 }
 
-/// The number of the first that comes. Cancel-safe.
+/// The number of the first signal. Cancel-safe.
 async fn other(streams: &mut [(u8, Stream)]) -> u8 {
     std::future::poll_fn(|cx| {
         let come = streams.iter_mut().find_map(|(number, stream)| {
@@ -112,11 +112,11 @@ async fn hang_up(stream: Option<&mut Stream>) {
     }
 }
 
-/// Whether the program was started with hang-ups ignored. Only Linux tells.
+/// Whether the program was started with hang-ups ignored. Only Linux reports that.
 fn hang_ups_are_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // The first signal is the lowest bit, and the hang-up is the first.
+    // The lowest bit is signal 1, the hang-up.
     ignored.is_some_and(|mask| mask & 1 == 1)
 }

@@ -1,13 +1,13 @@
-//! What the program itself says to the person beside its output.
+//! The program's messages to the person on stderr.
 
 use std::io::{self, Write};
 
 use crate::config::hidden;
 use crate::text::clean;
 
-/// Says something to the person beside the output.
+/// Prints a message to the person on stderr.
 pub fn say(text: &str) {
-    // Nobody may be listening there either.
+    // Ignored, because nobody may be reading it.
     let text = hidden(clean(text));
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,6 +1,6 @@
-//! Processes that left their command's process group (`setsid`, double forks), found by a mark in their environment.
+//! Finds processes that left their command's process group (`setsid`, double forks) by a mark in their environment.
 //!
-//! Only where there is a `/proc` to look into; elsewhere there are none to be found.
+//! This needs `/proc`; without it none are found.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -17,12 +17,12 @@ const PAUSE: Duration = Duration::from_millis(3);
 /// The variable that carries the mark.
 pub const VARIABLE: &str = "AGENT_TUI_COMMAND";
 
-/// A mark that no other command has. It begins with the program's own.
+/// A unique mark for a command. It begins with the mark of the program.
 pub fn new_mark() -> String {
     format!("{}{}", mark_of_program(), random(20))
 }
 
-/// What all marks of this run of the program begin with.
+/// The common beginning of all marks of this run of the program.
 pub fn mark_of_program() -> String {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| format!("{}-", random(12))).clone()
@@ -34,7 +34,7 @@ fn random(length: usize) -> String {
         .collect()
 }
 
-/// The processes that carry `mark`, whatever group they are in now.
+/// The processes with `mark`, whatever group they are in.
 pub fn with_mark(mark: &str) -> Vec<Pid> {
     let wanted = format!("{VARIABLE}={mark}");
     look(|variable| variable == wanted.as_bytes()).found
@@ -44,13 +44,13 @@ pub fn kill(mark: &str) {
     kill_these(&with_mark(mark));
 }
 
-/// Kills those of a command that may just be starting one.
+/// Kills the processes of a command that may be starting another one.
 pub fn kill_busy(mark: &str) {
     let wanted = format!("{VARIABLE}={mark}");
     kill_until_clear(|variable| variable == wanted.as_bytes());
 }
 
-/// Kills everything whose mark begins like this.
+/// Kills all processes whose mark begins like this.
 pub fn kill_all(beginning: &str) {
     let wanted = format!("{VARIABLE}={beginning}");
     kill_until_clear(|variable| variable.starts_with(wanted.as_bytes()));
@@ -58,7 +58,8 @@ pub fn kill_all(beginning: &str) {
 
 struct Seen {
     found: Vec<Pid>,
-    /// There is a process without an environment: while one starts a program its own cannot be read.
+    /// There is a process with an empty environment: while a process starts a program, its environment cannot be
+    /// read.
     unclear: bool,
 }
 
@@ -85,7 +86,7 @@ fn look(wanted: impl Fn(&[u8]) -> bool) -> Seen {
     seen
 }
 
-/// Neither a thread of the kernel nor a process that has ended: these have no environment at all.
+/// Neither a kernel thread nor an ended process, because these have no environment.
 fn is_program(process: &Path) -> bool {
     let stat = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
     // The name before it may contain anything.
@@ -95,7 +96,7 @@ fn is_program(process: &Path) -> bool {
     !matches!(state, None | Some("Z" | "X")) && parent != Some(KERNEL)
 }
 
-/// Looks again while a process may have been missed, a few times at most.
+/// Repeats a few times while a process may have been missed.
 fn kill_until_clear(wanted: impl Fn(&[u8]) -> bool) {
     for _ in 0..MOST_LOOKS {
         let Seen { found, unclear } = look(&wanted);
@@ -109,7 +110,7 @@ fn kill_until_clear(wanted: impl Fn(&[u8]) -> bool) {
 
 fn kill_these(processes: &[Pid]) {
     for process in processes {
-        // One that has ended meanwhile needs no signal.
+        // A process that has ended needs no signal.
         let _ = kill_process(*process, Signal::KILL);
     }
 }

@@ -43,6 +43,9 @@ pub struct Subagent {
 /// How many answers a subagent may give, unless its type says otherwise.
 pub const MAX_TURNS: u32 = 50;
 
+/// The source of the types that come with the program.
+pub const BUILT_IN: &str = "built in";
+
 impl AgentKind {
     /// Whether this type has a tool, provided that subagents can have it at all. `mcp__server` means all tools of a
     /// server.
@@ -55,6 +58,11 @@ impl AgentKind {
         };
         let granted = self.tools.as_ref();
         granted.is_none_or(|tools| tools.iter().any(names)) && !self.disallowed.iter().any(names)
+    }
+
+    /// Whether it comes with the program.
+    pub fn is_built_in(&self) -> bool {
+        self.source == BUILT_IN
     }
 
     /// Its tools, in a few words.

@@ -71,6 +71,7 @@ fn told(
         Record::Notice { text } => session(SessionEvent::Notice(text)),
         Record::Reply { text } => session(SessionEvent::Reply(text)),
         Record::Mode { mode } => session(SessionEvent::ModeIs(mode)),
+        Record::Renamed { title } => session(SessionEvent::Renamed(title)),
         Record::User { message } => turn(TurnEvent::Prompted(message)),
         Record::Refused => turn(TurnEvent::Refused),
         Record::Told { message } => turn(TurnEvent::Delivered(message)),

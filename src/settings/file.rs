@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::read;
+use super::tool::ToolSettings;
 use crate::hooks::HooksFile;
 use crate::process::sandbox::Unasked;
 use crate::protocol::{Deferral, InterruptBehavior, Mode, OnBashError, Price, WebSearch};
@@ -50,6 +51,8 @@ pub(super) struct File {
     pub(super) on_bash_error: Option<OnBashError>,
     /// What an interrupt does to a running call, by tool name.
     pub(super) interrupt_behavior: BTreeMap<String, InterruptBehavior>,
+    /// Settings of single tools, by name. In a project: only once it is trusted.
+    pub(super) tools: BTreeMap<String, ToolSettings>,
     /// Longest input that can be piped into a headless run, in megabytes.
     pub(super) max_input_mb: Option<u32>,
     /// Seconds without a byte after which a stream is treated as broken.

@@ -251,6 +251,10 @@ impl Settings {
             self.origins.insert(key, source.clone());
             self.interrupt_behavior.insert(name, behavior);
         }
+        for (name, settings) in std::mem::take(&mut file.tools) {
+            self.origins.insert(format!("tools.{name}"), source.clone());
+            self.tools.entry(name).or_default().override_with(settings);
+        }
     }
 
     /// Takes over the single values.

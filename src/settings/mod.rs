@@ -13,6 +13,7 @@ pub mod files;
 mod layers;
 pub mod memory;
 mod read;
+pub mod tool;
 pub mod trust;
 
 #[cfg(test)]
@@ -28,6 +29,7 @@ use crate::process::sandbox::Unasked;
 use crate::protocol::{Deferral, InterruptBehavior, Mode, OnBashError, Price, WebSearch};
 
 pub use file::{keys, schema};
+pub use tool::ToolSettings;
 
 /// The active settings.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,6 +56,8 @@ pub struct Settings {
     pub streaming_execution: Option<bool>,
     pub on_bash_error: Option<OnBashError>,
     pub interrupt_behavior: BTreeMap<String, InterruptBehavior>,
+    /// By the name of the tool.
+    pub tools: BTreeMap<String, ToolSettings>,
     /// How much may be piped in.
     pub max_input_mb: Option<u32>,
     pub stall_seconds: Option<u64>,

@@ -305,6 +305,11 @@ fn plain(problem: &str) -> String {
             "expected struct Price",
             "expected an object with `input` and `output`",
         ),
+        (
+            "expected struct ToolSettings",
+            "expected an object with `timeout` and the like",
+        ),
+        ("expected a nonzero u64", "expected a whole number above 0"),
         ("expected usize", "expected a whole number"),
         ("expected u32", "expected a whole number"),
         ("expected u64", "expected a whole number"),

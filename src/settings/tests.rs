@@ -355,6 +355,67 @@ fn what_cannot_be_a_variable_is_not_made_one() {
     assert_eq!(settings.warnings.len(), 3);
 }
 
+#[test]
+fn settings_of_a_tool_add_up_from_file_to_file_and_only_with_trust() {
+    let desk = Desk::new()
+        .with(
+            "config/settings.json",
+            r#"{"tools": {"Bash": {"timeout": 5000, "interrupt": "block"}}, "interruptBehavior": {"Bash": "cancel", "Read": "block"}}"#,
+        )
+        .with(
+            "work/.agent-tui/settings.json",
+            r#"{"tools": {"Bash": {"timeout": 9000, "rateLimit": 100, "maxResultChars": 7}}}"#,
+        );
+    let bash = |trust| desk.load(trust).all_tools().remove("Bash");
+    let own = ToolSettings {
+        timeout: std::num::NonZeroU64::new(5000),
+        interrupt: Some(InterruptBehavior::Block),
+        ..ToolSettings::default()
+    };
+    assert_eq!(bash(NONE), Some(own));
+    let both = ToolSettings {
+        timeout: std::num::NonZeroU64::new(9000),
+        rate_limit: std::num::NonZeroU64::new(100),
+        max_result_chars: Some(7),
+        ..own
+    };
+    assert_eq!(bash(FULL), Some(both));
+    let read = desk.load(NONE).all_tools().remove("Read");
+    let interrupt = read.and_then(|settings| settings.interrupt);
+    assert_eq!(interrupt, Some(InterruptBehavior::Block));
+}
+
+#[test]
+fn wrong_settings_of_a_tool_are_named_and_an_unknown_tool_with_the_nearest() {
+    for (text, said) in [
+        (
+            r#"{"tools": {"Bash": {"timeout": 0}}}"#,
+            "expected a whole number above 0",
+        ),
+        (r#"{"tools": {"Bash": {"timeot": 1}}}"#, "`timeot`"),
+        (r#"{"tools": {"Bash": {"interrupt": "maybe"}}}"#, "`maybe`"),
+        (r#"{"tools": {"Bash": 7}}"#, "expected an object with"),
+    ] {
+        let desk = Desk::new().with("config/settings.json", text);
+        let errors = desk.errors();
+        let [error] = &errors[..] else {
+            panic!("{text}: {errors:?}");
+        };
+        assert!(error.contains("line 1"), "{error}");
+        assert!(error.contains(said), "{error}");
+    }
+    let text = r#"{"tools": {"Bsh": {}, "mine": {}, "mcp__a__b": {}, "Skill": {}}}"#;
+    let settings = Desk::new().with("config/settings.json", text).load(FULL);
+    let warnings = settings.unknown_tools(&["Bash", "mine"]);
+    let [warning] = &warnings[..] else {
+        panic!("{warnings:?}");
+    };
+    assert!(
+        warning.ends_with("`tools.Bsh`: no such tool; did you mean `Bash`?"),
+        "{warning}"
+    );
+}
+
 /// `UPDATE_SCHEMA=1 cargo test --lib the_schema` writes the file again.
 #[test]
 fn the_schema_in_the_assets_is_that_of_the_types() {

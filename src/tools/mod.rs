@@ -250,7 +250,7 @@ pub trait Tool: Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Validated {
     Fine,
-    /// The tool itself wants the person to confirm the call.
+    /// The tool itself wants the person to confirm the call, unless a rule or the mode allows it.
     Ask(String),
 }
 

@@ -116,6 +116,11 @@ impl Offered {
         self.registry.find(name)
     }
 
+    /// The names of all tools, including those that this session does not use.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.all.names()
+    }
+
     /// The tool with the most similar name, if any is similar.
     pub fn nearest(&self, name: &str) -> Option<&str> {
         self.registry.nearest(name)

@@ -69,8 +69,8 @@ impl Tool for Skill {
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
-        find(&input.skill, &cx.extensions)?;
-        Ok(Validated::Fine)
+        let skill = find(&input.skill, &cx.extensions)?;
+        Ok(confirmed_if_it_allows(&skill.allows))
     }
 
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
@@ -78,10 +78,9 @@ impl Tool for Skill {
         cx.allow(&with_folder(&skill.allows, &skill.folder));
         let arguments = input.args.unwrap_or_default();
         let text = text(&skill.folder, &skill.instructions, arguments.trim());
-        let allowed = allowed(&skill.allows);
         Ok(ToolOutput {
             for_person: ForPerson {
-                sentence: Some(format!("{}{allowed}", skill.allows.file.name)),
+                sentence: Some(skill.allows.file.name.clone()),
                 ..ForPerson::default()
             },
             ..ToolOutput::text(text)
@@ -112,12 +111,15 @@ pub fn with_folder(allows: &Allows, folder: &Path) -> Allows {
     allows
 }
 
-/// What is allowed for a turn, for people.
-pub fn allowed(allows: &Allows) -> String {
+/// A person who starts a skill or command grants what its file allows. The model must not grant it to itself.
+pub fn confirmed_if_it_allows(allows: &Allows) -> Validated {
     if allows.rules.is_empty() {
-        return String::new();
+        return Validated::Fine;
     }
-    format!("; allows {} for this turn", allows.rules.join(", "))
+    Validated::Ask(format!(
+        "it allows {} for the rest of this turn",
+        allows.rules.join(", ")
+    ))
 }
 
 /// Lines of names and what they are for, cut where all together would be too long.
@@ -163,5 +165,31 @@ fn find<'e>(
             ))
             .saying("unknown skill"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Allows, Validated, confirmed_if_it_allows};
+    use crate::protocol::NamedFile;
+
+    #[test]
+    fn a_file_that_allows_something_is_confirmed_first() {
+        let mut allows = Allows {
+            rules: Vec::new(),
+            file: NamedFile {
+                path: "/c.md".into(),
+                name: "c.md".into(),
+            },
+        };
+        assert!(matches!(confirmed_if_it_allows(&allows), Validated::Fine));
+        allows.rules = vec!["Bash(make:*)".into(), "Edit".into()];
+        let Validated::Ask(reason) = confirmed_if_it_allows(&allows) else {
+            panic!("not confirmed");
+        };
+        assert_eq!(
+            reason,
+            "it allows Bash(make:*), Edit for the rest of this turn"
+        );
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::skill::{allowed, list};
+use super::skill::{confirmed_if_it_allows, list};
 use super::template::Template;
 use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
@@ -61,8 +61,8 @@ impl Tool for SlashCommand {
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
-        find(&input.command, &cx.extensions)?;
-        Ok(Validated::Fine)
+        let (command, _) = find(&input.command, &cx.extensions)?;
+        Ok(confirmed_if_it_allows(&command.allows))
     }
 
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
@@ -84,10 +84,9 @@ impl Tool for SlashCommand {
             })?;
             outputs.push(output);
         }
-        let file = &command.allows.file.name;
         Ok(ToolOutput {
             for_person: ForPerson {
-                sentence: Some(format!("{file}{}", allowed(&command.allows))),
+                sentence: Some(command.allows.file.name.clone()),
                 ..ForPerson::default()
             },
             ..ToolOutput::text(template.filled(&outputs))

@@ -75,12 +75,12 @@ impl Tool for WebFetch {
     }
 
     async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
-        parse(&input.url).map_err(failed)?;
+        parse(&input.url)?;
         Ok(Validated::Fine)
     }
 
     async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
-        let url = parse(&input.url).map_err(failed)?;
+        let url = parse(&input.url)?;
         let work = async {
             let page = match self.page(&url, &grant, &cx).await? {
                 Ok(page) => page,
@@ -118,11 +118,7 @@ impl WebFetch {
             return Ok(Ok(page));
         }
         cx.progress.report(format!("asking {}", host_of(url)));
-        let mut arrived = self
-            .net
-            .fetch(url, reach(url, grant))
-            .await
-            .map_err(failed)?;
+        let mut arrived = self.net.fetch(url, reach(url, grant)).await?;
         if let Arrived::Inside {
             host,
             address,
@@ -130,11 +126,7 @@ impl WebFetch {
         } = arrived
         {
             agree(cx, &host, address, inner).await?;
-            arrived = self
-                .net
-                .fetch(url, Reach::Everywhere)
-                .await
-                .map_err(failed)?;
+            arrived = self.net.fetch(url, Reach::Everywhere).await?;
         }
         match arrived {
             Arrived::Page(fetched) => {
@@ -162,8 +154,10 @@ impl WebFetch {
     }
 }
 
-fn failed(problem: Problem) -> ToolError {
-    ToolError::new(problem.to_string())
+impl From<Problem> for ToolError {
+    fn from(problem: Problem) -> Self {
+        Self::new(problem.to_string())
+    }
 }
 
 /// What to ask a small model about a page: nothing if the page has no text, or the call no question.

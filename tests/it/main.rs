@@ -5,6 +5,7 @@ mod support;
 mod calls;
 mod conversation;
 mod debug;
+mod extensions;
 mod faults;
 mod headless;
 mod hooks;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::wire::{call, text};
+use crate::support::wire::{bash, call, text};
 use crate::support::{Program, Server, Wire};
 
 const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::OpenAi, Wire::Responses];
@@ -157,4 +157,29 @@ fn the_listing_tells_source_state_and_size_of_every_tool() {
     let line = line.expect("a line");
     assert!(line.contains("built in  deferred"), "{line}");
     assert!(line.contains(" tokens  "), "{line}");
+}
+
+#[test]
+fn a_call_that_reaches_the_limit_of_its_tool_fails_with_what_it_had_printed() {
+    let program = Program::new();
+    settings(
+        &program,
+        &json!({"tools": {"Bash": {"timeout": 1500}, "Bsh": {"rateLimit": 5}}}),
+    );
+    let wire = Wire::Anthropic;
+    let server = Server::start([
+        wire.reply(&[bash("c1", "echo early; sleep 88.5")]),
+        wire.reply(&[text("done")]),
+    ]);
+    let bypass = ["--permission-mode", "bypassPermissions"];
+    let output = program.ask(&server, wire, &[&["-p", "go"], &bypass[..]].concat());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let (_, result) = wire.results(&server.bodies()[1]).pop().expect("a result");
+    assert!(result.contains("after 1500 ms"), "{result}");
+    assert!(result.contains("until then:\nearly"), "{result}");
+    assert!(
+        output.stderr.contains("did you mean `Bash`?"),
+        "{}",
+        output.stderr
+    );
 }

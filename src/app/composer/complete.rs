@@ -66,7 +66,7 @@ impl Completion {
     }
 
     /// Continues with a word that was typed further. The items found so far stay until better ones arrive.
-    pub fn go_on(&mut self, word: Word, generation: u64, known: &Commands) {
+    pub fn refine(&mut self, word: Word, generation: u64, known: &Commands) {
         let (items, found) = (std::mem::take(&mut self.items), self.found);
         let is_path = word.kind == Kind::Path;
         *self = Self::new(word, generation, known);
@@ -199,9 +199,11 @@ fn commands(query: &str, known: &Commands) -> Vec<Item> {
         .filter_map(|command| {
             let matched = letters(&command.name, &query)?;
             let rank = match command.name.find(&query) {
-                Some(0) => 0,
-                Some(_) => 1,
-                None => 2,
+                // Enter must not make another command of a name that is typed in full.
+                _ if *command.name == *query => 0,
+                Some(0) => 1,
+                Some(_) => 2,
+                None => 3,
             };
             let item = Item {
                 name: command.name.to_string(),
@@ -261,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_that_begin_like_the_query_come_first() {
+    fn commands_that_begin_with_the_query_come_first() {
         let names = |query| {
             let items = commands(query, &Commands::default()).into_iter();
             items

@@ -167,6 +167,7 @@ fn of_the_session() -> impl Strategy<Value = Record> {
         texts().prop_map(|text| Record::Notice { text }),
         texts().prop_map(|text| Record::Reply { text }),
         Just(Record::Mode { mode: Mode::Plan }),
+        texts().prop_map(|title| Record::Renamed { title }),
         prop_oneof![Just(run("m")), Just(run("n"))],
     ]
 }
@@ -176,6 +177,7 @@ fn run(model: &str) -> Record {
         version: 2,
         provider: "p".to_owned(),
         model: model.to_owned(),
+        branch: None,
     }
 }
 
@@ -252,7 +254,7 @@ proptest! {
     })]
 
     #[test]
-    fn whatever_the_records_are_the_recalled_state_is_the_one_that_was_left(mut records in sessions()) {
+    fn for_any_records_the_resumed_state_equals_the_one_that_was_left(mut records in sessions()) {
         // The run is over when the session is resumed.
         records.push((run("m"), 5));
         let lines = lines(records);
@@ -266,7 +268,7 @@ proptest! {
 }
 
 #[test]
-fn a_conversation_says_where_another_model_took_over() {
+fn a_conversation_shows_where_the_model_was_switched() {
     let notices = |app: &App| -> Vec<String> {
         let entries = app.state.transcript.entries().iter();
         let texts = entries.filter_map(|entry| match &entry.cell {
@@ -301,7 +303,7 @@ fn a_conversation_says_where_another_model_took_over() {
 }
 
 #[test]
-fn nothing_comes_of_the_past_but_what_is_seen() {
+fn past_events_only_change_what_is_shown() {
     let limit = Record::Paused {
         why: "a limit".to_owned(),
     };
@@ -319,7 +321,7 @@ fn nothing_comes_of_the_past_but_what_is_seen() {
 }
 
 #[test]
-fn cells_know_the_records_that_made_them() {
+fn cells_know_the_records_that_created_them() {
     let mut app = App::typed("hello");
     app.press("enter");
     let seqs = |app: &App| -> Vec<Option<Seq>> {
@@ -346,7 +348,7 @@ fn cells_know_the_records_that_made_them() {
 }
 
 #[test]
-fn times_are_those_of_the_records_however_late_the_screen_hears_of_them() {
+fn times_are_those_of_the_records_however_late_the_events_arrive() {
     let thought = |text: &str| Record::Thinking {
         text: text.to_owned(),
     };
@@ -378,7 +380,7 @@ fn times_are_those_of_the_records_however_late_the_screen_hears_of_them() {
 }
 
 #[test]
-fn a_clock_that_was_set_does_not_make_times_of_the_future() {
+fn a_changed_clock_causes_no_times_in_the_future() {
     let mut app = App::new();
     let line = |seq: u64, at_ms: u64| Line {
         seq: Seq(seq),
@@ -395,7 +397,7 @@ fn a_clock_that_was_set_does_not_make_times_of_the_future() {
 }
 
 #[test]
-fn what_an_answer_saved_is_known_after_the_session_is_opened_again() {
+fn saved_rules_are_shown_after_resuming() {
     let (call, text) = (CallRef::main(1), String::new);
     let note = AnswerNote::Saved {
         rule: "Bash(touch x.txt)".to_owned(),

@@ -15,7 +15,7 @@ use crate::text::plural;
 /// More rules of one file are counted, not listed.
 const MOST_RULES: usize = 20;
 
-pub fn settings(project: &Project) -> Vec<Finding> {
+pub fn settings(args: &Args, project: &Project) -> Vec<Finding> {
     const AREA: &str = "settings";
     let mut findings = Vec::new();
     for layer in &project.files.layers {
@@ -49,7 +49,9 @@ pub fn settings(project: &Project) -> Vec<Finding> {
                 .hint("fix or move the file; until then, everything it might forbid asks")
         }));
     }
-    let warnings = project.settings.warnings.iter();
+    let warnings = project
+        .warnings(&project.extensions(args).0.now().tools)
+        .into_iter();
     findings.extend(warnings.map(|warning| Finding::new(AREA, Level::Warning, warning)));
     for (key, source) in &project.settings.origins {
         let text = format!("{key}: from {source}");
@@ -141,6 +143,32 @@ pub fn hooks(project: &Project) -> Vec<Finding> {
         }
         _ => {}
     }
+    findings
+}
+
+/// What files add: skills, commands, subagents and tools.
+pub fn extensions(args: &Args, project: &Project) -> Vec<Finding> {
+    const AREA: &str = "extensions";
+    let (catalogue, mut problems) = project.extensions(args);
+    problems.extend(Project::registry(&catalogue).1);
+    let now = catalogue.now();
+    let typed = now.commands.iter().filter(|it| it.skill.is_none());
+    let subagents = now.agents.iter().filter(|it| !it.is_built_in());
+    let counts = [
+        (now.skills.len(), "skill"),
+        (typed.count(), "custom command"),
+        (subagents.count(), "custom subagent"),
+        (now.tools.len(), "custom tool"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = counts.map(|(count, what)| plural(*count, what)).collect();
+    let mut findings = match (told.is_empty(), problems.is_empty()) {
+        (true, true) => vec![Finding::new(AREA, Level::Note, "none")],
+        (true, false) => Vec::new(),
+        (false, _) => vec![Finding::new(AREA, Level::Fine, told.join(", "))],
+    };
+    let problems = problems.into_iter();
+    findings.extend(problems.map(|problem| Finding::new(AREA, Level::Warning, problem)));
     findings
 }
 

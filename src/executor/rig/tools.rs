@@ -1,4 +1,4 @@
-//! Tools that do what none of the program's own does yet.
+//! Test tools with features that no built-in tool has yet.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,15 +15,15 @@ use crate::protocol::{
     Reply, Touches,
 };
 use crate::tools::files::part::left_out;
-use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec};
+use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 
-/// Asks these questions, all at once, and says what the replies were.
+/// Asks these questions all at once, and returns the replies.
 pub struct Asks<const BLOCKS: bool>;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct Questions {
     questions: Vec<String>,
-    /// After so many milliseconds it does not wait for the replies any more.
+    /// Stops waiting for the replies after this many milliseconds.
     patience: Option<u64>,
 }
 
@@ -90,6 +90,36 @@ impl<const BLOCKS: bool> Tool for Asks<BLOCKS> {
     }
 }
 
+/// Changes nothing, and still wants to be confirmed.
+pub struct Insists;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct Nothing {}
+
+impl Tool for Insists {
+    type Input = Nothing;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("Insists", "", Level::Safe, "")
+    }
+
+    fn is_read_only(&self, _: &Nothing) -> bool {
+        true
+    }
+
+    fn touches(&self, _: &Value) -> Touches {
+        Touches::Nothing
+    }
+
+    async fn validate(&self, _: &Nothing, _: &ToolCx) -> Result<Validated, ToolError> {
+        Ok(Validated::Ask("it wants to be confirmed".to_owned()))
+    }
+
+    async fn call(&self, _: Nothing, _: Grant, _: ToolCx) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("it ran"))
+    }
+}
+
 /// Writes several files.
 pub struct Several;
 
@@ -100,7 +130,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Where each file is, and what it would be.
+    /// The path of each file, and its change.
     fn changes(&self, cx: &ToolCx) -> Vec<(PathBuf, FileDiff)> {
         let change = |(name, content): &(String, String)| {
             let path = cx.cwd.join(name);

@@ -36,7 +36,7 @@ fn hook(command: &str) -> Hook {
 }
 
 #[test]
-fn silence_says_nothing() {
+fn an_empty_output_decides_nothing() {
     for event in Event::ALL {
         assert_eq!(printed(event, ""), HookOutput::default());
         assert_eq!(printed(event, " \n"), HookOutput::default());
@@ -63,7 +63,7 @@ fn every_field_of_the_output_is_understood() {
 }
 
 #[test]
-fn the_old_form_still_counts() {
+fn the_old_format_still_works() {
     let block = r#"{"decision": "block", "reason": "no"}"#;
     for event in [
         Event::PreToolUse,
@@ -87,7 +87,7 @@ fn the_old_form_still_counts() {
 }
 
 #[test]
-fn a_permission_request_is_answered_in_its_own_form() {
+fn a_permission_request_has_its_own_answer_format() {
     let answer = |decision: serde_json::Value| {
         let output = json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}});
         printed(Event::PermissionRequest, &output.to_string())
@@ -109,7 +109,7 @@ fn a_permission_request_is_answered_in_its_own_form() {
 }
 
 #[test]
-fn plain_text_is_context_where_the_event_takes_it() {
+fn plain_text_is_context_for_events_that_accept_it() {
     for event in Event::ALL {
         let context = event
             .takes_plain_context()
@@ -177,7 +177,7 @@ fn other_codes_and_signals_are_for_the_person_and_block_nothing() {
 }
 
 #[test]
-fn a_guard_that_was_cut_off_means_ask() {
+fn a_deciding_hook_that_was_cut_off_means_ask() {
     for ended in [
         Ended::TimedOut(Duration::from_secs(60)),
         Ended::Flooded,
@@ -200,7 +200,7 @@ fn a_guard_that_was_cut_off_means_ask() {
 }
 
 #[test]
-fn output_that_is_not_json_is_complained_about_and_decides_nothing() {
+fn output_that_is_not_json_is_reported_and_decides_nothing() {
     let said = printed(Event::PreToolUse, r#"{"decision": "block""#);
     assert_eq!(said.decision, None);
     assert!(
@@ -212,7 +212,7 @@ fn output_that_is_not_json_is_complained_about_and_decides_nothing() {
 }
 
 #[test]
-fn a_decision_that_means_nothing_is_asked_about() {
+fn an_unknown_decision_means_ask() {
     for output in [
         json!({"hookSpecificOutput": {"permissionDecision": "defer"}}),
         json!({"hookSpecificOutput": {"permissionDecision": true}}),
@@ -268,7 +268,7 @@ fn deny_beats_ask_beats_allow_in_any_order() {
 }
 
 #[test]
-fn what_hooks_say_to_person_and_model_is_put_together_in_order() {
+fn notes_for_person_and_model_are_combined_in_order() {
     let hooks = [hook("one"), hook("two\nlines")];
     let say = |context: &str, message: &str| HookOutput {
         context: Some(context.into()),
@@ -309,7 +309,7 @@ fn verdict(decision: Decision, cause: Cause) -> Verdict {
 }
 
 #[test]
-fn hooks_tighten_and_never_loosen() {
+fn hooks_make_decisions_stricter_and_never_weaker() {
     use Decision::{Allow, Ask, Deny};
     let rule = || {
         let mut rules = crate::permissions::Rules::default();
@@ -421,7 +421,7 @@ fn the_input_has_the_fields_of_its_event() {
     assert_eq!(fields(Event::SessionEnd), "reason");
 }
 
-/// JSON of any shape, with the names that mean something.
+/// Random JSON with the known field names.
 fn any_json() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
         Just(json!(null)),
@@ -465,7 +465,7 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn no_output_breaks_anything_and_no_text_grows_without_bound(
+    fn any_output_is_handled_and_texts_are_bounded(
         code in prop_oneof![Just(0), Just(2), any::<i32>()],
         stdout in prop_oneof![
             any_json().prop_map(|json| json.to_string().into_bytes()),
@@ -490,7 +490,7 @@ proptest! {
             let denies = matches!(said.decision, Some((Decision::Deny, _)));
             let answer = Answer::of(event, [(&hook, said)]);
             prop_assert_eq!(answer.blocked().is_some(), denies);
-            // Only what exit 2 or JSON says blocks.
+            // Only exit code 2 or JSON blocks.
             prop_assert!(code == 0 || code == 2 || !denies);
         }
     }

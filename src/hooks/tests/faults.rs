@@ -1,4 +1,4 @@
-//! Every fault of a hook that can be made on purpose (FAULTS, section G), with real processes.
+//! Faults of hooks, with real processes.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -42,23 +42,26 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("text")
 }
 
-/// Waits until the process whose number a hook has written into a file is gone: a signal takes a moment to be obeyed.
+/// Waits until the process whose id a hook wrote to a file has ended: a signal takes a moment.
 async fn gone(pid_file: &Path) {
-    let pid = std::fs::read_to_string(pid_file).expect("the hook has written it");
+    let pid = std::fs::read_to_string(pid_file).expect("written by the hook");
     let lives = || {
         let status = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-        // One that is dead and not yet buried does not live.
+        // A zombie counts as ended.
         status.is_ok_and(|status| !status.contains(") Z "))
     };
     let since = Instant::now();
     while lives() {
-        assert!(since.elapsed() < Duration::from_secs(10), "it lives on");
+        assert!(
+            since.elapsed() < Duration::from_secs(10),
+            "it is still running"
+        );
         tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test]
-async fn a_hook_reads_its_input_and_its_words_are_kept_apart() {
+async fn a_hook_reads_its_input_and_its_stdout_and_stderr_are_kept_apart() {
     let ran = ran("cat; echo oh >&2; exit 3", LONG, b"{\"a\":1}\n").await;
     assert_eq!(ran.ended, exited(3));
     assert_eq!(
@@ -68,7 +71,7 @@ async fn a_hook_reads_its_input_and_its_words_are_kept_apart() {
 }
 
 #[tokio::test]
-async fn a_hook_runs_in_the_project_without_a_terminal_and_knows_where_it_is() {
+async fn a_hook_runs_in_the_project_directory_without_a_terminal() {
     let scratch = Scratch::new();
     let command = "pwd -P; echo $CLAUDE_PROJECT_DIR; echo $AGENT_TUI_PROJECT_DIR; (: < /dev/tty) 2>/dev/null || echo none; \
         [ $(ps -o sid= -p $$) = $$ ] && echo own session";
@@ -81,7 +84,7 @@ async fn a_hook_runs_in_the_project_without_a_terminal_and_knows_where_it_is() {
 }
 
 #[tokio::test]
-async fn g1_a_hook_that_never_ends_is_cut_off_with_its_group() {
+async fn a_hook_that_never_ends_is_cut_off_with_its_group() {
     let scratch = Scratch::new();
     let command = "sleep 321 & echo $! > child; wait";
     let begun = Instant::now();
@@ -92,7 +95,7 @@ async fn g1_a_hook_that_never_ends_is_cut_off_with_its_group() {
 }
 
 #[tokio::test]
-async fn g1_a_hook_that_ignores_term_is_killed() {
+async fn a_hook_that_ignores_term_is_killed() {
     let scratch = Scratch::new();
     let command = "trap '' TERM; echo $$ > self; while :; do sleep 1; done";
     let ran = run_in(&scratch.root, command, SHORT, b"").await;
@@ -101,7 +104,7 @@ async fn g1_a_hook_that_ignores_term_is_killed() {
 }
 
 #[tokio::test]
-async fn g2_a_hook_that_floods_is_killed_and_what_it_said_is_bounded() {
+async fn a_hook_that_prints_too_much_is_killed_and_its_output_is_bounded() {
     for to in ["", " >&2"] {
         let ran = ran(&format!("yes 0123456789{to}"), LONG, b"").await;
         assert_eq!(ran.ended, Ended::Flooded);
@@ -110,7 +113,7 @@ async fn g2_a_hook_that_floods_is_killed_and_what_it_said_is_bounded() {
 }
 
 #[tokio::test]
-async fn g3_exit_codes_signals_and_missing_scripts_are_told_apart() {
+async fn exit_codes_signals_and_missing_scripts_are_told_apart() {
     let scratch = Scratch::new();
     let script = |name: &str, text: &str, mode: u32| {
         let path = scratch.root.join(name);
@@ -144,25 +147,25 @@ async fn a_hook_that_cannot_be_started_says_why() {
     let Ended::NotStarted(why) = ran.ended else {
         panic!("{ran:?}");
     };
-    assert!(why.contains("is gone"), "{why}");
+    assert!(why.contains("no longer exists"), "{why}");
 }
 
 #[tokio::test]
-async fn g6_a_hook_that_never_reads_its_input_does_not_block() {
+async fn a_hook_that_never_reads_its_input_does_not_block() {
     let large = vec![b'x'; 10 << 20];
     let ran = ran("echo done", LONG, &large).await;
     assert_eq!((ran.ended, text(&ran.stdout)), (exited(0), "done\n"));
 }
 
 #[tokio::test]
-async fn g6_a_hook_that_closes_its_input_at_once_does_not_fail() {
+async fn a_hook_that_closes_its_input_at_once_does_not_fail() {
     let large = vec![b'x'; 10 << 20];
     let ran = ran("exec <&-; echo done", LONG, &large).await;
     assert_eq!((ran.ended, text(&ran.stdout)), (exited(0), "done\n"));
 }
 
 #[tokio::test]
-async fn g6_children_left_in_the_background_are_killed_and_not_waited_for() {
+async fn children_left_in_the_background_are_killed_and_not_waited_for() {
     let scratch = Scratch::new();
     let command =
         "sleep 321 & echo $! > one; setsid sleep 321 >/dev/null 2>&1 & echo $! > two; echo done";
@@ -175,7 +178,7 @@ async fn g6_children_left_in_the_background_are_killed_and_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_hook_is_cancelled_with_what_it_is_about() {
+async fn a_hook_is_cancelled_with_its_call() {
     let scratch = Scratch::new();
     let cancel = CancellationToken::new();
     let ready = scratch.root.join("ready");
@@ -193,7 +196,7 @@ async fn a_hook_is_cancelled_with_what_it_is_about() {
 }
 
 #[tokio::test]
-async fn one_that_is_cancelled_already_is_not_started() {
+async fn a_hook_that_is_already_cancelled_is_not_started() {
     let scratch = Scratch::new();
     let cancel = CancellationToken::new();
     cancel.cancel();

@@ -47,7 +47,7 @@ fn commands(hooks: &[Hook]) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn hooks_of_all_files_are_in_force_and_know_their_file() {
+fn hooks_of_all_files_are_active_and_know_their_file() {
     let files = Files::new(&[
         ("config/settings.json", &one("Stop", "user")),
         (".claude/settings.json", &one("Stop", "claude")),
@@ -69,7 +69,7 @@ fn hooks_of_all_files_are_in_force_and_know_their_file() {
 }
 
 #[test]
-fn hooks_of_a_project_that_is_not_trusted_are_not_there_and_that_is_said() {
+fn hooks_of_an_untrusted_project_are_ignored_with_a_warning() {
     let files = Files::new(&[
         ("config/settings.json", &one("Stop", "user")),
         (".claude/settings.json", &one("Stop", "claude")),
@@ -84,7 +84,7 @@ fn hooks_of_a_project_that_is_not_trusted_are_not_there_and_that_is_said() {
 }
 
 #[test]
-fn all_that_a_hook_can_say_is_read() {
+fn every_field_of_a_hook_is_read() {
     let files = Files::new(&[(
         "config/settings.json",
         r#"{"hooks": {"PreToolUse": [{"matcher": "Edit|Write", "hooks": [
@@ -119,7 +119,7 @@ fn all_that_a_hook_can_say_is_read() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_event_line_and_column() {
+fn errors_name_event_line_and_column() {
     let cases = [
         (
             "{\n \"hooks\": []}",
@@ -163,14 +163,14 @@ fn what_is_wrong_is_named_with_event_line_and_column() {
             error.contains("settings.json") && error.contains(place) && error.contains(problem),
             "{error}"
         );
-        // A guard that is not understood may have forbidden anything.
+        // A hook that cannot be understood may have denied anything.
         assert_eq!(settings.rules.ask.len(), 1, "{text}");
         assert_eq!(settings.hooks, []);
     }
 }
 
 #[test]
-fn a_broken_hook_of_a_project_that_is_not_trusted_changes_nothing() {
+fn a_broken_hook_of_an_untrusted_project_changes_nothing() {
     let broken = r#"{"hooks": {"Stop": 7}}"#;
     let files = Files::new(&[(".claude/settings.json", broken)]);
     assert_eq!(files.load(UNTRUSTED).rules.ask, []);
@@ -178,7 +178,7 @@ fn a_broken_hook_of_a_project_that_is_not_trusted_changes_nothing() {
 }
 
 #[test]
-fn what_is_not_run_is_said() {
+fn hooks_that_do_not_run_are_reported() {
     let cases = [
         (one("PreTolUse", "x"), "did you mean `PreToolUse`?"),
         (
@@ -209,7 +209,7 @@ fn what_is_not_run_is_said() {
 }
 
 #[test]
-fn the_same_command_runs_once_and_only_where_it_matches() {
+fn the_same_command_runs_once_and_only_if_it_matches() {
     let files = Files::new(&[(
         "config/settings.json",
         r#"{"hooks": {

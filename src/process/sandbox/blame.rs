@@ -1,4 +1,4 @@
-//! What a held command tried: the kernel only says no to it, so its own complaint is read.
+//! Finds out what the sandbox blocked: the kernel only returns an error, so the command's error message is read.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use rustix::fs::Access;
 
 use super::Policy;
 
-/// How programs say that they were refused something.
+/// How programs report that access was denied.
 const REFUSED: [&str; 2] = ["Permission denied", "Operation not permitted"];
-/// How they say that there is no network.
+/// How programs report that there is no network.
 const NO_NETWORK: [&str; 5] = [
     "Could not resolve host",
     "Temporary failure in name resolution",
@@ -18,13 +18,13 @@ const NO_NETWORK: [&str; 5] = [
     "socket: Permission denied",
 ];
 const BAD_INTERPRETER: &str = "bad interpreter";
-/// How they say that they wanted to change something.
+/// How programs report that they wanted to change something.
 const CHANGES: [&str; 12] = [
     "create", "touch", "remove", "unlink", "write", "writing", "changing", "setting", "rename",
     "move", "link", "output",
 ];
 
-/// What a command was kept from.
+/// What the sandbox blocked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tried {
     Read(String),
@@ -44,8 +44,8 @@ impl fmt::Display for Tried {
     }
 }
 
-/// What the sandbox blocked, judging by the command's output. A refusal that is explained by the person's own rights is
-/// not ours.
+/// What the sandbox blocked, judging by the command's output. A refusal that the person's own rights explain does not
+/// come from the sandbox.
 pub fn tried(output: &str, policy: &Policy, cwd: &Path) -> Option<Tried> {
     output.lines().find_map(|line| {
         if NO_NETWORK.iter().any(|complaint| line.contains(complaint)) {
@@ -62,7 +62,7 @@ fn blamed(name: &str, complaint: &str, policy: &Policy, cwd: &Path) -> Option<Tr
     let below = |known: &PathBuf| path.starts_with(known);
     let (runs, writes) = (policy.runs().any(below), policy.writes.iter().any(below));
     let may = |path: &Path, access: Access| rustix::fs::access(path, access).is_ok();
-    // The name itself may be one of the words.
+    // The name itself may contain one of the words.
     let complaint = complaint.replacen(name, "", 1);
     let changes = CHANGES.iter().any(|word| complaint.contains(word));
     let readable = runs || writes || policy.reads().any(below);
@@ -90,9 +90,9 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// The path that a complaint is about: quoted, or what stands before the last colon.
+/// The path in an error message: in quotes, or before the last colon.
 fn path_in<'l>(before: &'l str, after: &'l str) -> Option<&'l str> {
-    // `bash: ./script: /bin/sh: bad interpreter`: the script is what may not run.
+    // `bash: ./script: /bin/sh: bad interpreter`: the script is what must not run.
     if before.contains(BAD_INTERPRETER) {
         return before.split(": ").nth(1);
     }

@@ -1,8 +1,9 @@
-//! The threads that held commands are started from.
+//! The threads that start sandboxed commands.
 //!
-//! What restricts a thread restricts it for good, and new threads inherit it. The filter of system calls is the same for
-//! every command, and the kernel takes a third of a millisecond to accept it: a thread that lives on, the keeper, takes it
-//! once. For each command the keeper starts a thread that adds the files which this command may touch, starts it and ends.
+//! A restriction of a thread is permanent, and new threads inherit it. The system call filter is the same for every
+//! command, and the kernel takes a third of a millisecond to load it: so a long-lived thread, the keeper, loads it
+//! once. For each command the keeper starts a thread that adds the file rules for this command, starts the command
+//! and ends.
 
 use std::io;
 use std::sync::OnceLock;
@@ -13,7 +14,7 @@ use super::{Policy, landlock, privileges, seccomp};
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Does `work` on a thread that can do no more than `policy` says. It is told the version of Landlock.
+/// Does `work` on a thread that is restricted by `policy`. It gets the version of Landlock.
 pub fn on_held_thread<T: Send + 'static>(
     policy: &Policy,
     work: impl FnOnce(u32) -> io::Result<T> + Send + 'static,
@@ -22,15 +23,15 @@ pub fn on_held_thread<T: Send + 'static>(
     let own = policy.clone();
     let job: Job = Box::new(move || {
         let worked = landlock::restrict(&own).and_then(work);
-        // Whoever waited is gone only if the program is.
+        // The receiver is gone only if the program is ending.
         let _ = done.send(worked);
     });
-    let failed = || io::Error::other("the thread that starts held commands failed");
+    let failed = || io::Error::other("the thread that starts sandboxed commands failed");
     keeper(policy.attributes)?.send(job).map_err(|_| failed())?;
     result.recv().unwrap_or_else(|_| Err(failed()))
 }
 
-/// The keeper of commands that may change attributes of files, or may not.
+/// The keeper for commands that may, or may not, change attributes of files.
 fn keeper(attributes: bool) -> io::Result<Sender<Job>> {
     static KEEPERS: [OnceLock<Result<Sender<Job>, String>>; 2] = [OnceLock::new(), OnceLock::new()];
     let keeper = KEEPERS[usize::from(attributes)]
@@ -52,14 +53,14 @@ fn keep(attributes: bool) -> io::Result<Sender<Job>> {
             return;
         }
         for job in waiting {
-            // A job that gets no thread is dropped, which tells whoever waits for it.
+            // A job that gets no thread is dropped, which notifies its receiver.
             let _ = Builder::new().name("held".to_owned()).spawn(job);
         }
     })?;
     match is_ready.recv() {
         Ok(applied) => applied.map(|()| jobs),
         Err(_) => Err(io::Error::other(
-            "the thread that starts held commands failed",
+            "the thread that starts sandboxed commands failed",
         )),
     }
 }

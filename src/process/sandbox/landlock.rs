@@ -1,4 +1,4 @@
-//! Landlock: which files a thread, and all that it starts, may read, run and change.
+//! Landlock: which files a thread and its children may read, run and change.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use landlock::{
 
 use super::Policy;
 
-/// The newest interface that this program was tried with. Older kernels enforce what they know of it.
+/// The newest interface that this program was tested with. Older kernels enforce the part that they know.
 const KNOWN: ABI = ABI::V7;
-/// Devices that give nothing away.
+/// Devices that reveal nothing.
 const SOURCES: [&str; 3] = ["/dev/zero", "/dev/random", "/dev/urandom"];
 const NULL: [&str; 1] = ["/dev/null"];
 
-/// Places that every held command may touch, opened once: most of what a rule costs is finding its place.
+/// Paths that every sandboxed command may access, opened once: most of a rule's cost is opening its path.
 #[derive(Debug, Default)]
 pub struct Opened(Vec<(PathFd, BitFlags<AccessFs>)>);
 
 impl Opened {
-    /// A path that is not there needs no rule, and is passed over.
+    /// A path that does not exist needs no rule, and is skipped.
     pub fn new(reads: &[PathBuf], runs: &[PathBuf]) -> Self {
         let reading = AccessFs::ReadFile | AccessFs::ReadDir;
-        // Whoever writes to it opens it as if it held something.
+        // Programs that write to it open it like a regular file.
         let null =
             AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
         let opened = |path: &Path, access: BitFlags<AccessFs>| {
@@ -50,14 +50,14 @@ impl Opened {
 
 /// The version of the kernel's interface.
 pub fn version() -> io::Result<u32> {
-    // Only a thread that has tried knows it.
+    // Only a thread that has tried it knows.
     std::thread::scope(|scope| {
         let tried = scope.spawn(|| restrict(&Policy::default())).join();
         tried.unwrap_or_else(|_| Err(io::Error::other("Landlock could not be tried")))
     })
 }
 
-/// Restricts this thread for good. Returns the version of the kernel's interface.
+/// Restricts this thread permanently. Returns the version of the kernel's interface.
 pub fn restrict(policy: &Policy) -> io::Result<u32> {
     let status = restricted(policy).map_err(io::Error::other)?;
     match status.landlock {

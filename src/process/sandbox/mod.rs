@@ -1,9 +1,9 @@
 //! The sandbox for commands that run without asking.
 //!
-//! The permission engine predicts that a command only reads; the kernel makes it true. A command is started from a thread
-//! that has restricted itself, and children inherit that: there is no helper process, and the program itself stays free.
-//! On Linux that is Landlock for files and seccomp for the rest, on macOS a Seatbelt profile; elsewhere nothing holds, and
-//! [`state`] says so.
+//! The permission engine predicts that a command only reads; the kernel enforces it. A command is started from a
+//! thread that has restricted itself, and children inherit that: there is no helper process, and the program itself
+//! stays unrestricted. On Linux this uses Landlock for files and seccomp for the rest, on macOS a Seatbelt profile;
+//! elsewhere there is no sandbox, and [`state`] says so.
 
 mod blame;
 #[cfg(target_os = "linux")]
@@ -35,28 +35,29 @@ pub use blame::{Tried, tried};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Unasked {
-    /// Where possible. Elsewhere read-only commands run without a sandbox.
+    /// If possible. Otherwise read-only commands run without a sandbox.
     #[default]
     Auto,
     /// They run without a sandbox.
     Off,
-    /// Where that is not possible, every command asks.
+    /// If that is not possible, every command asks.
     Require,
 }
 
-/// What a held command may touch. Everything else is refused.
+/// What a sandboxed command may access. Everything else is refused.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     ground: Arc<Ground>,
-    /// What may be read besides.
+    /// What else may be read.
     reads: Vec<PathBuf>,
     /// Directories in which anything may be changed.
     writes: Vec<PathBuf>,
-    /// Owners, modes and times of files may be changed. The kernel cannot tell where: only for commands that edit.
+    /// Owners, modes and times of files may be changed. The kernel cannot restrict where, so this is only for
+    /// commands that edit.
     attributes: bool,
 }
 
-/// What a held command may do.
+/// What a sandboxed command may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hold {
     /// It only reads.
@@ -65,30 +66,31 @@ pub enum Hold {
     Editing,
 }
 
-/// What all held commands of a workspace may touch. Looked up once: it takes longer than to start one.
+/// What all sandboxed commands of a workspace may access. Determined once, because it takes longer than starting a
+/// command.
 #[derive(Debug, Default)]
 pub struct Ground {
     working: Vec<PathBuf>,
-    /// Files and directories, with all below them.
+    /// Files and directories, with everything below them.
     reads: Vec<PathBuf>,
-    /// Where programs may lie.
+    /// Where programs may be.
     runs: Vec<PathBuf>,
     #[cfg(target_os = "linux")]
     opened: landlock::Opened,
 }
 
-/// What one command may touch besides.
+/// What one command may access in addition.
 #[derive(Debug, Clone, Copy)]
 pub struct Besides<'b> {
     /// A directory of its own.
     pub temporary: Option<&'b Path>,
     pub reads: &'b [PathBuf],
-    /// It shows processes or mounts, of which the kernel tells in one tree.
+    /// It shows processes or mounts, which needs access to `/proc`.
     pub processes: bool,
 }
 
 impl Ground {
-    /// `working` directories may be read whole, programs are looked for in those of `path`.
+    /// `working` directories may be read completely; programs are searched in the directories of `path`.
     pub fn new(working: Vec<PathBuf>, path: &[PathBuf], home: &Path) -> Self {
         let system = system::READS.iter().map(PathBuf::from);
         let above = working
@@ -140,10 +142,10 @@ impl Policy {
     }
 }
 
-/// What holds commands on this machine.
+/// What sandboxes commands on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Landlock, by the version of its interface, and seccomp.
+    /// Landlock, with the version of its interface, and seccomp.
     Landlock(u32),
     Seatbelt,
     /// Nothing, and why.
@@ -169,7 +171,7 @@ impl fmt::Display for State {
     }
 }
 
-/// What holds commands here: tried once, when it is first asked for.
+/// What sandboxes commands here: tested once, on first use.
 pub fn state() -> &'static State {
     static STATE: OnceLock<State> = OnceLock::new();
     STATE.get_or_init(probe)
@@ -197,13 +199,13 @@ fn probe() -> State {
     State::Nothing("no sandbox is supported on this system".to_owned())
 }
 
-/// The program to start, and its first arguments, so that `program` is held.
+/// The program to start, and its first arguments, so that `program` runs in the sandbox.
 #[cfg(not(target_os = "macos"))]
 pub fn wrapped(program: &Path, _policy: &Policy) -> (OsString, Vec<OsString>) {
     (program.as_os_str().to_owned(), Vec::new())
 }
 
-/// The program to start, and its first arguments, so that `program` is held.
+/// The program to start, and its first arguments, so that `program` runs in the sandbox.
 #[cfg(target_os = "macos")]
 pub fn wrapped(program: &Path, policy: &Policy) -> (OsString, Vec<OsString>) {
     let profile = seatbelt::profile(policy).into();
@@ -211,7 +213,7 @@ pub fn wrapped(program: &Path, policy: &Policy) -> (OsString, Vec<OsString>) {
     (seatbelt::PROGRAM.into(), arguments)
 }
 
-/// Starts a process that can do no more than `policy` says. It must have been [`wrapped`].
+/// Starts a process restricted by `policy`. It must have been [`wrapped`].
 #[cfg(target_os = "linux")]
 pub fn start<T: Send + 'static>(
     policy: &Policy,
@@ -220,7 +222,7 @@ pub fn start<T: Send + 'static>(
     keeper::on_held_thread(policy, |_| start())
 }
 
-/// Starts a process that can do no more than `policy` says. It must have been [`wrapped`].
+/// Starts a process restricted by `policy`. It must have been [`wrapped`].
 #[cfg(not(target_os = "linux"))]
 pub fn start<T: Send + 'static>(
     _policy: &Policy,

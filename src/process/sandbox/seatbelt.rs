@@ -1,4 +1,4 @@
-//! Seatbelt: the same hold on macOS, as a profile for `sandbox-exec`.
+//! Seatbelt: the same sandbox on macOS, as a profile for `sandbox-exec`.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn profile(policy: &Policy) -> String {
     text
 }
 
-/// A string as Scheme reads it.
+/// The path as a Scheme string.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""))

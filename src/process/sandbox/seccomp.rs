@@ -1,4 +1,5 @@
-//! seccomp: what Landlock does not reach. Sockets, attributes of files, other processes, the system's own state.
+//! seccomp: restricts what Landlock does not cover: sockets, file attributes, other processes, the state of the
+//! system.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,15 +9,16 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// Landlock keeps files from being truncated from this version on.
+/// From this version on, Landlock prevents files from being truncated.
 const KNOWS_TRUNCATING: u32 = 3;
-/// And signals from leaving, from this one on.
+/// From this version on, Landlock keeps signals inside the sandbox.
 const KNOWS_SIGNALS: u32 = 6;
 
-/// The network, and every other socket: the kernel cannot tell a name service's from the one of a key agent.
+/// The network, and every other socket: the kernel cannot distinguish the socket of a name service from that of a key
+/// agent.
 const SOCKETS: &[i64] = &[
     libc::SYS_socket,
-    // Could open sockets unseen.
+    // Could open sockets without these calls.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -53,7 +55,7 @@ const OLD_ATTRIBUTES: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLD_ATTRIBUTES: &[i64] = &[];
 
-/// Other processes, and what they share.
+/// Other processes, and shared resources.
 const PROCESSES: &[i64] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -116,8 +118,8 @@ const SYSTEM: &[i64] = &[
     libc::SYS_vhangup,
 ];
 
-/// Signals, where Landlock cannot keep them among the command's own processes. `timeout` cannot end its command then; the
-/// call's own time limit does.
+/// Signals, if Landlock cannot restrict them to the command's own processes. `timeout` cannot end its command then;
+/// the time limit of the call does.
 const SIGNALS: &[i64] = &[
     libc::SYS_kill,
     libc::SYS_tkill,
@@ -127,13 +129,14 @@ const SIGNALS: &[i64] = &[
     libc::SYS_pidfd_send_signal,
 ];
 
-// Newer than the library's list, and the same number everywhere.
+// Newer than the library's list, with the same number on all architectures.
 const SYS_FCHMODAT2: i64 = 452;
 const SYS_SETXATTRAT: i64 = 463;
 const SYS_REMOVEXATTRAT: i64 = 466;
 const SYS_FILE_SETATTR: i64 = 469;
 
-/// Restricts this thread for good. `attributes` of files may be changed or not; `landlock` is the version that holds files.
+/// Restricts this thread permanently. `attributes` of files may be changed or not; `landlock` is the active version
+/// of Landlock.
 pub fn apply(attributes: bool, landlock: u32) -> io::Result<()> {
     for filter in compile(attributes, landlock).map_err(io::Error::other)? {
         seccompiler::apply_filter(&filter).map_err(io::Error::other)?;
@@ -165,7 +168,7 @@ fn compile(attributes: bool, landlock: u32) -> Result<Vec<BpfProgram>, seccompil
         // Its flags cannot be checked. Programs fall back to the older call.
         unknown.push(libc::SYS_openat2);
     }
-    // Its own limits are its own matter.
+    // A process may change its own limits.
     let another = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
     rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![another])?]);
     let mut filters = vec![filter(rules, libc::EACCES)?];
@@ -176,7 +179,7 @@ fn compile(attributes: bool, landlock: u32) -> Result<Vec<BpfProgram>, seccompil
     Ok(filters)
 }
 
-/// Opening a file to read it can empty it.
+/// Opening a file with this flag can empty it even without write access.
 fn truncating_opens() -> Result<Vec<(i64, Vec<SeccompRule>)>, seccompiler::BackendError> {
     let opens: &[(i64, u8)] = &[
         (libc::SYS_openat, 2),

@@ -1,8 +1,8 @@
-//! The places of a system that every command may need: programs, their libraries and data, git's configuration.
+//! The system paths that every command may need: programs, their libraries and data, git's configuration.
 
 use std::path::{Path, PathBuf};
 
-/// Where programs and what comes with them lie.
+/// Directories of programs and their data.
 const PROGRAMS: [&str; 12] = [
     "/usr",
     "/bin",
@@ -18,8 +18,8 @@ const PROGRAMS: [&str; 12] = [
     "/home/linuxbrew/.linuxbrew",
 ];
 
-/// What commands that only read look into by themselves. Of `/etc` only what says nothing about a person: keys and
-/// passwords are there, too. Each costs every command a few microseconds.
+/// What read-only commands use by themselves. Of `/etc` only files without personal data, because keys and passwords
+/// are there too. Each entry costs every command a few microseconds.
 pub const READS: [&str; 29] = [
     "/etc/crypto-policies",
     "/etc/gitattributes",
@@ -52,11 +52,11 @@ pub const READS: [&str; 29] = [
     "/sys/fs/cgroup",
 ];
 
-/// Files that say what a search leaves out; also those of the directories around count.
+/// Ignore files, which also apply in the directories above.
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".rgignore"];
 
-/// The directories from which programs may run: the system's and those of PATH, without the working directories. One that
-/// holds the whole system is no reason to run nothing.
+/// The directories from which programs may run: the system's and those of PATH, without the working directories. If a
+/// working directory contains the whole system, its programs are still allowed.
 pub fn programs(path: &[PathBuf], working: &[PathBuf]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let own = |directory: &PathBuf| working.iter().any(|one| directory.starts_with(one));
@@ -73,7 +73,7 @@ pub fn programs(path: &[PathBuf], working: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
-/// The libraries that stand beside the directories of PATH, as in `bin` and `lib` of an environment of its own.
+/// The libraries next to the directories of PATH, as with `bin` and `lib` of a virtual environment.
 pub fn libraries(path: &[PathBuf], working: &[PathBuf]) -> Vec<PathBuf> {
     let beside = |bin: &PathBuf| Some(bin.canonicalize().ok()?.parent()?.join("lib"));
     path.iter()
@@ -85,7 +85,7 @@ pub fn libraries(path: &[PathBuf], working: &[PathBuf]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Adds a directory; if one of `working` lies in it, all in it that is not on the way there.
+/// Adds a directory. If one of `working` is inside it, adds its entries except those on the path to it.
 fn add_without(directory: &Path, working: &[PathBuf], found: &mut Vec<PathBuf>) {
     if found.iter().any(|known| directory.starts_with(known)) {
         return;
@@ -116,7 +116,7 @@ pub fn git_configuration(home: &Path) -> [PathBuf; 2] {
     [home.join(".gitconfig"), configuration.join("git")]
 }
 
-/// The files above a directory that say what to leave out. A link is none of them: it could lead anywhere.
+/// The ignore files above a directory. Links are skipped, because they could lead anywhere.
 pub fn ignore_files_above(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let above = directory.ancestors().skip(1);
     above

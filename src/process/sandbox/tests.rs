@@ -1,4 +1,4 @@
-//! What a held command can do, tried with the real kernel. Where nothing holds, there is nothing to try.
+//! What a sandboxed command can do, tested with the real kernel. Without a sandbox the tests do nothing.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Besides, Ground, Hold, Policy, State, Tried, start, state, system, tried};
 
-/// A workspace with something beside it, and a directory of the command's own.
+/// A workspace with files next to it, and a temporary directory for the command.
 struct Rig {
     _dir: tempfile::TempDir,
     root: PathBuf,
@@ -52,7 +52,7 @@ impl Rig {
         start(&self.policy(hold), move || command.output()).expect("it starts")
     }
 
-    /// What the hold kept a script from.
+    /// What the sandbox blocked in a script.
     fn held(&self, script: &str) -> Option<Tried> {
         let output = self.run(Hold::Reading, script);
         assert!(!output.status.success(), "{script}: {output:?}");
@@ -65,7 +65,7 @@ impl Rig {
     }
 }
 
-/// Says so where the rest cannot be tried.
+/// Reports that the rest cannot be tested.
 fn nothing_holds() -> bool {
     match state() {
         State::Nothing(why) => {
@@ -147,7 +147,7 @@ fn nothing_outside_is_read() {
         ("cat /etc/shadow", "/etc/shadow"),
         ("cat < ../secret", "../secret"),
     ] {
-        // Whoever may not read it anyway was not kept from it by us.
+        // If it is not readable anyway, the sandbox did not block it.
         let readable = std::fs::read(rig.work.join(path)).is_ok() || path == "..";
         let wanted = readable.then(|| Tried::Read(path.to_owned()));
         assert_eq!(rig.held(script), wanted, "{script}");
@@ -169,7 +169,7 @@ fn nothing_of_the_workspace_runs() {
 }
 
 #[test]
-fn there_is_no_network_and_nobody_to_signal() {
+fn there_is_no_network_and_no_other_process_to_signal() {
     if nothing_holds() {
         return;
     }
@@ -203,7 +203,7 @@ fn a_command_that_edits_stays_in_the_workspace() {
 }
 
 #[test]
-fn programs_lie_outside_of_the_working_directories() {
+fn programs_run_only_from_outside_the_working_directories() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let root = dir.path().canonicalize().expect("it exists");
     let (tools, work) = (root.join("tools"), root.join("tools/work"));
@@ -221,7 +221,7 @@ fn programs_lie_outside_of_the_working_directories() {
             .iter()
             .any(|place| place == &tools || place.starts_with(&work))
     );
-    // A workspace around the whole system does not stop its programs.
+    // A workspace around the whole system does not block its programs.
     let whole = system::programs(&[], &[PathBuf::from("/")]);
     assert!(
         whole.iter().any(|place| place == Path::new("/usr")),
@@ -230,7 +230,7 @@ fn programs_lie_outside_of_the_working_directories() {
 }
 
 #[test]
-fn a_refusal_that_is_not_ours_is_not_explained() {
+fn a_refusal_that_does_not_come_from_the_sandbox_is_not_explained() {
     let rig = Rig::new();
     let policy = rig.policy(Hold::Reading);
     for said in [

@@ -2,10 +2,8 @@
 
 use super::LONGEST_DESCRIPTION;
 use crate::config::front_matter::{FrontMatter, Mistake};
-use crate::protocol::subagent::MAX_TURNS;
+use crate::protocol::subagent::{BUILT_IN, MAX_TURNS};
 use crate::protocol::{AgentKind, Mode};
-
-const BUILT_IN: &str = "built in";
 
 pub(super) fn kind(
     text: &str,

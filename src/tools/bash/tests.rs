@@ -409,7 +409,7 @@ async fn a_directory_that_is_gone_is_named() {
     scratch.cx.cwd = scratch.path("gone");
     let error = run_in(&scratch, "true").await.expect_err("no place to run");
     let expected = format!(
-        "The command could not be started: the working directory `{}` is gone",
+        "The command could not be started: the working directory `{}` no longer exists",
         scratch.path("gone").display()
     );
     assert_eq!(error.message, expected);
