@@ -23,6 +23,7 @@ mod pickers;
 pub mod pointer;
 pub mod preview;
 pub mod queue;
+mod queue_list;
 pub mod scroll;
 pub mod search;
 pub mod select;
@@ -423,6 +424,7 @@ impl AppState {
 pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
     let open = state.dialogs.len();
     let effects = take(state, msg);
+    state.refresh_queue_list();
     state.turn_to_front(open);
     effects
 }
@@ -562,6 +564,10 @@ impl AppState {
         self.diff_width = found.diff_width;
         if let (Some(dialog), Some(rest)) = (self.dialogs.last_mut(), found.dialog) {
             dialog.settle(rest);
+        }
+        if let (Some(Dialog::Pager(pager)), Some(rows)) = (self.dialogs.last_mut(), &found.matches)
+        {
+            pager.settle_matches(rows);
         }
         if let (Some(detail), Some(furthest)) = (&mut self.panel.detail, found.detail) {
             detail.scroll = detail.scroll.min(furthest);

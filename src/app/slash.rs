@@ -39,6 +39,7 @@ impl AppState {
                 return self.choose_session();
             }
             Slash::Sessions => return self.reopen(OpeningSession::Id(arguments.to_owned()), None),
+            Slash::Rename => return self.rename(arguments),
             Slash::Diff => self.list_changes(),
             Slash::Permissions => return self.permissions(arguments),
             Slash::Why => self.tell_why(arguments),

@@ -85,7 +85,9 @@ fn when_sent(state: &AppState) -> String {
     };
     let now = hint(Action::Send, state.sends_queue(), "now");
     let edit = hint(Action::HistoryPrevious, state.composer.is_free(), "edit");
-    let hints = [now, edit].into_iter().flatten();
+    let several = state.queue.len() > 1;
+    let list = hint(Action::EditQueue, several, "edit another");
+    let hints = [now, edit, list].into_iter().flatten();
     hints.fold(when.to_owned(), |line, hint| line + &hint)
 }
 

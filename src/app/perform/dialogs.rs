@@ -54,10 +54,11 @@ impl AppState {
             },
             Dialog::Picker(_) => self.perform_in_picker(action),
             Dialog::Pager(pager) => {
-                if action == Action::Back {
+                if action != Action::Back {
+                    pager.perform(action);
+                } else if !pager.end_search() {
                     return self.close_dialog();
                 }
-                pager.paging.perform(action);
                 Vec::new()
             }
             Dialog::Help(help) => {

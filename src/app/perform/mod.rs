@@ -12,7 +12,7 @@ use crate::app::select::{Hold, Reach};
 use crate::app::transcript::{Cell, CellId, Entry};
 use crate::app::{AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WINDOW, Stage};
 use crate::keymap::Action;
-use crate::protocol::{Command, Mode, SessionCommand, TurnCommand, Wanted};
+use crate::protocol::{Block, Command, Mode, SessionCommand, TurnCommand, Wanted};
 
 /// The modes that the key cycles through.
 const CYCLE: [Mode; 3] = [Mode::Default, Mode::AcceptEdits, Mode::Plan];
@@ -50,8 +50,7 @@ impl AppState {
             Action::Suspend => return vec![Effect::Suspend],
             Action::Redraw => return vec![Effect::Redraw],
             Action::PrintConversation => return vec![Effect::PrintConversation],
-            Action::Palette => self.open_palette(),
-            Action::Help => self.open_help(),
+            Action::Palette | Action::EditQueue | Action::Help => self.open_list(action),
             Action::ToggleDetails => self.toggle_details(),
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
@@ -114,10 +113,19 @@ impl AppState {
             | Action::SplitHunk
             | Action::ApplyHunks
             | Action::Fork
+            | Action::Rename
             | Action::Delete
             | Action::AllDirectories => {}
         }
         Vec::new()
+    }
+
+    fn open_list(&mut self, action: Action) {
+        match action {
+            Action::EditQueue => self.list_queue(),
+            Action::Help => self.open_help(),
+            _ => self.open_palette(),
+        }
     }
 
     fn switch_to_conversation_or_back(&mut self) {
@@ -174,12 +182,10 @@ impl AppState {
         Some(self.ask_back_number(None))
     }
 
-    /// Takes back the queued message with this index, or the last one. The agent answers whether it still has it.
-    pub(in crate::app) fn ask_back_number(&mut self, number: Option<usize>) -> Vec<Effect> {
+    /// Takes back the queued message with this number, or the last one. The agent answers whether it still has it.
+    pub(in crate::app) fn ask_back_number(&mut self, number: Option<u64>) -> Vec<Effect> {
         let message = self.queue.ask_back(number);
-        let command = message.map(|it| SessionCommand::TakeBack(Wanted::One(it)));
-        let send = command.map(|command| Effect::Send(Command::Session(command)));
-        send.into_iter().collect()
+        message.map(give_back).into_iter().collect()
     }
 
     fn send_queue(&mut self) -> Vec<Effect> {
@@ -450,4 +456,10 @@ fn as_text(call: &Call) -> String {
         None => &call.output,
     };
     format!("{} {input}\n\n{output}\n", call.tool.name)
+}
+
+/// Asks the agent to give back a queued message.
+pub(in crate::app) fn give_back(message: Vec<Block>) -> Effect {
+    let take_back = SessionCommand::TakeBack(Wanted::One(message));
+    Effect::Send(Command::Session(take_back))
 }

@@ -261,6 +261,41 @@ fn a_click_takes_any_of_them_back() {
 }
 
 #[test]
+fn any_of_them_is_taken_back_or_removed_in_a_list() {
+    let mut app = App::working();
+    for text in ["one", "two", "three"] {
+        queue(&mut app, text);
+    }
+    assert_eq!(app.commands("alt+up up enter"), [want("two")]);
+    assert!(app.state.dialogs.is_empty());
+    gives_back(&mut app, &["two"]);
+    assert_eq!(app.draft(), "two");
+
+    assert_eq!(app.commands("alt+up up ctrl+d"), [want("one")]);
+    gives_back(&mut app, &["one"]);
+    assert_eq!(flash(&app), Some("message removed"));
+    assert_eq!(app.draft(), "two");
+    assert_eq!(waiting(&app), ["three"]);
+    // The list follows the queue, and closes when nothing is left.
+    assert_eq!(app.state.dialogs.len(), 1);
+    app.taken_up("three");
+    assert!(app.state.dialogs.is_empty());
+    app.press("alt+up");
+    assert_eq!(flash(&app), Some("no queued messages"));
+}
+
+#[test]
+fn a_message_that_is_sent_moves_no_other_under_the_key_in_the_list() {
+    let mut app = App::working();
+    for text in ["one", "two", "three"] {
+        queue(&mut app, text);
+    }
+    app.press("alt+up up");
+    app.taken_up("one");
+    assert_eq!(app.commands("ctrl+d"), [want("two")]);
+}
+
+#[test]
 fn with_an_empty_queue_up_goes_through_the_history() {
     let mut app = App::working();
     assert_eq!(app.commands("up"), []);

@@ -4,7 +4,7 @@ use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pager::{Content, Pager};
 use crate::app::dialogs::picker::{Item, Mark, Picker};
-use crate::app::job::{Job, JobResult, ModelRow, SessionContent, SessionRow};
+use crate::app::job::{Job, JobResult, ModelRow, SessionRow};
 use crate::app::page::Line;
 use crate::app::rig::{App, change, opened, past};
 use crate::app::transcript::{Cell, Entry};
@@ -41,7 +41,7 @@ pub fn last_notice(app: &App) -> Option<&str> {
     }
 }
 
-fn picker(app: &App) -> &Picker {
+pub fn picker(app: &App) -> &Picker {
     match app.state.dialogs.last() {
         Some(Dialog::Picker(picker)) => picker,
         other => panic!("no list is open: {other:?}"),
@@ -419,75 +419,6 @@ fn models_are_chosen_from_a_list_and_others_by_typing_their_names() {
     assert_eq!(opening.model.as_deref(), Some("larger"));
 }
 
-/// The list of sessions, filled.
-fn sessions(app: &mut App) {
-    run(app, "/sessions");
-    let row = |id: &str| SessionRow {
-        id: id.to_owned(),
-        when: "3 hours ago".to_owned(),
-        age: "Today",
-        title: format!("about {id}"),
-        place: String::new(),
-    };
-    let rows = vec![row("one"), row("two")];
-    app.update(Msg::JobDone(JobResult::Sessions(rows)));
-}
-
-#[test]
-fn the_content_of_a_session_is_shown_and_searched() {
-    let mut app = App::new();
-    sessions(&mut app);
-    let content = SessionContent {
-        id: "two".to_owned(),
-        model: "large".to_owned(),
-        messages: 9,
-        calls: 1,
-        cost: Some(0.211),
-        added: 38,
-        removed: 9,
-        end: vec![Line::text("bad rows are skipped")],
-    };
-    app.update(Msg::JobDone(JobResult::SessionRead(Box::new(content))));
-    app.types("skipped");
-    let item = picker(&app).chosen().expect("it is found");
-    assert_eq!(item.label, "about two");
-    assert_eq!(item.about, "9 messages · 1 call · $0.21");
-    assert_eq!(item.hint, "+38 −9  3 hours ago");
-    let preview: Vec<String> = item.preview.iter().map(Line::plain).collect();
-    assert_eq!(preview[1], "3 hours ago · large");
-    assert_eq!(preview[4], "bad rows are skipped");
-}
-
-#[test]
-fn a_session_is_forked_and_deleted_only_after_a_second_press() {
-    let mut app = App::new();
-    sessions(&mut app);
-    assert_eq!(app.press("ctrl+d down"), []);
-    assert_eq!(app.press("ctrl+d"), [], "another one, so it is asked again");
-    let delete = Job::DeleteSession("two".to_owned());
-    assert_eq!(app.press("ctrl+d"), [Effect::Start(delete)]);
-    app.update(Msg::JobDone(JobResult::SessionDeleted {
-        id: "two".to_owned(),
-        result: Ok(()),
-    }));
-    assert_eq!(picker(&app).len(), 1);
-    let effects = app.press("ctrl+f");
-    let [Effect::Open(opening)] = effects.as_slice() else {
-        panic!("{effects:?}");
-    };
-    assert_eq!(opening.session, OpeningSession::Fork("one".to_owned()));
-}
-
-#[test]
-fn the_sessions_of_all_directories_are_a_key_away() {
-    let mut app = App::new();
-    sessions(&mut app);
-    let list = |everywhere| [Effect::Start(Job::ListSessions { everywhere })];
-    assert_eq!(app.press("tab"), list(true));
-    assert_eq!(app.state.dialogs.len(), 1);
-    assert_eq!(app.press("tab"), list(false));
-}
-
 fn custom(name: &str, arguments: &str, about: &str) -> CustomCommand {
     CustomCommand {
         name: name.into(),
@@ -536,21 +467,6 @@ fn a_custom_command_is_completed_and_sent_with_its_arguments() {
     );
     app.ends(Ending::Done);
     assert_eq!(run(&mut app, "/quit"), [Effect::Quit(ExitReason::Asked)]);
-}
-
-#[test]
-fn a_list_that_was_closed_while_loading_stays_closed() {
-    let mut app = App::new();
-    run(&mut app, "/sessions");
-    assert_eq!(app.state.dialogs.len(), 1, "it is there at once");
-    app.press("esc");
-    app.update(Msg::JobDone(JobResult::Sessions(vec![SessionRow {
-        id: "one".to_owned(),
-        when: "yesterday".to_owned(),
-        title: "about one".to_owned(),
-        ..SessionRow::default()
-    }])));
-    assert!(app.state.dialogs.is_empty());
 }
 
 #[test]
