@@ -413,6 +413,7 @@ fn run() -> Record {
         version: 2,
         provider: "script".into(),
         model: "m".into(),
+        branch: None,
     }
 }
 
