@@ -115,7 +115,7 @@ pub struct Transcript {
     telling: Option<Seq>,
 }
 
-/// Cell ids of two conversations never clash: each conversation has its own range of this many bits.
+/// Cell ids of two conversations never clash: each conversation has its own range, given by the bits above these.
 const CELLS_OF_AGENT: u32 = 32;
 
 impl Transcript {
