@@ -200,7 +200,7 @@ impl Calls {
         }
     }
 
-    /// A call that comes to no result of its own is over.
+    /// Ends a call that gets no result of its own.
     pub fn close(&mut self, key: CallKey, why: &str, at: Instant) {
         if self.get(key).is_over() {
             return;

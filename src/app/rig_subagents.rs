@@ -1,10 +1,11 @@
 //! Subagents for tests: each is known by its description, which is also the name of the call that started it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::rig::{App, Life};
+use super::rig::{App, Life, seen_cells};
+use super::subagents::Nested;
 use crate::app::Effect;
 use crate::protocol::{
     AgentEvent, AgentId, CallEvent, CallRef, Ending, Message, Spending, Subagent, TurnEvent,
@@ -12,7 +13,7 @@ use crate::protocol::{
 };
 
 impl App {
-    /// A turn runs in which these subagents were started; each has its prompt.
+    /// A turn in which these subagents were started; each has its prompt.
     pub fn with_agents(names: &[&str]) -> Self {
         let mut app = Self::working();
         for name in names {
@@ -64,7 +65,7 @@ impl App {
         self.tells(name, TurnEvent::Text(text.to_owned()));
     }
 
-    /// It has used so many tokens.
+    /// It has used this many tokens.
     pub fn spends_as(&mut self, name: &str, tokens: u64) {
         let used = Usage {
             input_tokens: Some(tokens),
@@ -90,11 +91,29 @@ impl App {
         self.tool(call, tool)
     }
 
-    /// It says its last word, and the call that started it has its result.
+    /// It writes its last message, and the call that started it gets its result.
     pub fn agent_ends(&mut self, name: &str, last: &str) {
         self.says_as(name, last);
         let summary = TurnSummary::of(Ending::Done, Duration::from_millis(1_200));
         self.tells(name, TurnEvent::Finished(summary));
         self.tool(name, "Task").completes(last);
     }
+}
+
+/// All that is visible of a subagent: its cells, calls and times.
+pub fn seen_subagent(nested: &Nested) -> Vec<String> {
+    let since = |at: Instant| at.saturating_duration_since(nested.began).as_millis();
+    let spans = nested.turn.writing.iter();
+    let spans = spans.map(|(from, to)| (since(*from), to.map(since)));
+    let spans: Vec<_> = spans.collect();
+    let facts = format!(
+        "{:?} {:?} {:?} {spans:?} {:?} {:?}",
+        nested.about,
+        nested.turn.calls,
+        nested.turn.saved,
+        nested.spending,
+        nested.ended.map(since),
+    );
+    let cells = seen_cells(&nested.transcript).into_iter();
+    cells.chain([facts]).collect()
 }

@@ -85,7 +85,7 @@ impl AppState {
         .preview(preview.collect::<Vec<Line>>())
     }
 
-    /// The latest calls of a subagent, and what it says, as lines.
+    /// The latest calls of a subagent and its text, as lines.
     fn last_doings(&self, nested: &Nested) -> Vec<String> {
         let named = |key: CallKey| {
             let call = self.calls.get(key);

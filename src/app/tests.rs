@@ -8,6 +8,7 @@ mod permissions;
 mod questions;
 mod queue;
 mod recalling;
+mod recalling_agents;
 mod sending;
 mod sessions;
 mod slash;

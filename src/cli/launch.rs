@@ -17,7 +17,7 @@ use crate::agent;
 use crate::agent::system_prompt::{Surroundings, system_prompt};
 use crate::config::add_key_variable;
 use crate::config::dirs::create_private_dir;
-use crate::conversation::limits;
+use crate::conversation::{limits, small_model};
 use crate::executor::{self, Asking, Context, Shared};
 use crate::git::{self, Git};
 use crate::headless;
@@ -26,7 +26,7 @@ use crate::hooks::occasion::Source;
 use crate::permissions::{Store, names};
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
-use crate::protocol::{AgentId, ServerTool, ToolsTold, WebSearch};
+use crate::protocol::{AgentId, ServerTool, SessionId, ToolsTold, WebSearch};
 use crate::provider::Provider;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
@@ -40,6 +40,7 @@ use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
+use crate::tools::small_model::SmallModel;
 use crate::tools::subagents::{Orders, Tasks, port};
 
 /// How long idle threads are kept: longer than anyone works without a break.
@@ -116,9 +117,6 @@ pub(super) async fn setup(
     asking: Asking,
     fresh: Source,
 ) -> Result<agent::Setup, UsageError> {
-    if let Some(search) = &project.settings.web_search {
-        search.key_variable().map(add_key_variable);
-    }
     let programs = project.programs(args);
     // Git is slow, so everything else is done meanwhile.
     let git = git::status::ask(&programs, &project.workspace);
@@ -147,6 +145,7 @@ pub(super) async fn setup(
     let hooks = project.hooks(&session.id, &session.log.path(), &programs);
     let mut env = environment(args, &project, results_dir, programs);
     env.search = search;
+    env.small_model = small_model(&project.settings, &provider, &session.id);
     let mut shared = shared(args, &project, asking, env);
     shared.hooks = hooks;
     shared.catalogue = Some(catalogue);
@@ -199,9 +198,14 @@ fn log_run(log: &Writer, provider: &str, model: &str, branch: Option<String>) {
     let _ = log.write(AgentId::MAIN, &begun);
 }
 
-/// Who searches the web; what the person should know if nobody does, though the settings want it.
+/// The web search to use, and a notice if the settings ask for one that is not available.
 fn search(settings: &Settings, provider: &dyn Provider) -> (Option<WebSearch>, Option<String>) {
     let search = settings.web_search.clone();
+    // From now on its key is kept out of logs and commands.
+    search
+        .as_ref()
+        .and_then(WebSearch::key_variable)
+        .map(add_key_variable);
     if search != Some(WebSearch::Provider) {
         return (search, None);
     }
@@ -215,6 +219,22 @@ fn search(settings: &Settings, provider: &dyn Provider) -> (Option<WebSearch>, O
         return (None, Some(notice.to_owned()));
     }
     (search, None)
+}
+
+/// The model that answers questions about pages, if the settings name one.
+fn small_model(
+    settings: &Settings,
+    provider: &Arc<dyn Provider>,
+    session: &SessionId,
+) -> Option<SmallModel> {
+    let model = settings.small_model.clone()?;
+    Some(small_model::small_model(small_model::Parts {
+        provider: provider.clone(),
+        price: settings.prices.get(&model).copied(),
+        model,
+        retry: retries(settings),
+        session: session.0.clone(),
+    }))
 }
 
 fn tools(
@@ -311,6 +331,7 @@ fn environment(
         unasked: project.settings.unasked.unwrap_or_default(),
         ground: OnceLock::new(),
         search: None,
+        small_model: None,
         git: Git::new(programs.clone()),
         programs,
     }

@@ -52,6 +52,13 @@ fn cut_off(history: &History, known: usize) -> Vec<AgentEvent> {
     events.collect()
 }
 
+/// The run of a conversation is over; what its listeners are told of the calls that ended with it.
+pub fn end(history: &mut History) -> Vec<AgentEvent> {
+    let known = history.cut_off().len();
+    history.end();
+    cut_off(history, known)
+}
+
 fn told(
     record: Record,
     history: &History,
@@ -110,10 +117,8 @@ fn told(
         Record::Saved { saved_ms } => turn(TurnEvent::Saved(Duration::from_millis(saved_ms))),
         Record::Paused { why } => turn(TurnEvent::Paused { why }),
         Record::Continued => turn(TurnEvent::Continued),
-        Record::End { .. } => {
-            let summary = summary(record, history);
-            summary.map_or_else(Vec::new, |it| turn(TurnEvent::Finished(it)))
-        }
+        Record::End { .. } => summary(record, history)
+            .map_or_else(Vec::new, |summary| turn(TurnEvent::Finished(summary))),
         Record::Arriving { .. }
         | Record::Call { .. }
         | Record::Begun { .. }
@@ -391,9 +396,7 @@ pub fn last_agent(lines: &[Line]) -> AgentId {
 impl Recalled {
     /// Everything that the conversation had running ended with the program.
     fn end(&mut self, history: &mut History, last: Option<Recorded>) {
-        let known = history.cut_off().len();
-        history.end();
-        for event in cut_off(history, known) {
+        for event in end(history) {
             self.tell(last, event);
         }
     }

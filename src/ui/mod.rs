@@ -60,7 +60,7 @@ pub const SMALLEST: (u16, u16) = (20, 5);
 /// The areas of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Areas {
-    /// Whose conversation it is, where it is not the person's.
+    /// The name of the conversation, if it is a subagent's.
     pub heading: Rect,
     pub conversation: Rect,
     /// The empty row below the conversation.
@@ -363,7 +363,7 @@ impl Areas {
         } else {
             0
         };
-        // A column of air on the right.
+        // An empty column on the right.
         let text = Rect {
             width: rest.width - aside - 1,
             ..rest

@@ -1,6 +1,7 @@
 //! A resumed session looks as it did before: for any records, applying them one by one and recalling them gives the
 //! same state.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
@@ -19,7 +20,7 @@ use crate::session::record::{Changed, Line};
 use crate::session::telling::{self, recall};
 use crate::session::{History, Record};
 
-fn calls() -> impl Strategy<Value = CallRef> {
+pub(super) fn calls() -> impl Strategy<Value = CallRef> {
     let person = |number| CallRef {
         agent: AgentId::PERSON,
         number,
@@ -30,7 +31,7 @@ fn calls() -> impl Strategy<Value = CallRef> {
     ]
 }
 
-fn texts() -> impl Strategy<Value = String> {
+pub(super) fn texts() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("a word\n".to_owned()),
         Just(String::new()),
@@ -59,7 +60,7 @@ fn notes() -> impl Strategy<Value = Option<AnswerNote>> {
     prop::option::of(notes)
 }
 
-fn of_calls() -> impl Strategy<Value = Record> {
+pub(super) fn of_calls() -> impl Strategy<Value = Record> {
     let phases = [Phase::WaitingForApproval, Phase::Running];
     prop_oneof![
         calls().prop_map(|call| Record::Arriving {
@@ -123,7 +124,7 @@ fn of_calls() -> impl Strategy<Value = Record> {
     ]
 }
 
-fn of_turns() -> impl Strategy<Value = Record> {
+pub(super) fn of_turns() -> impl Strategy<Value = Record> {
     let endings = ["success", "interrupted", "error_max_turns", "else"];
     prop_oneof![
         3 => texts().prop_map(|text| Record::User { message: Message::user(text) }),
@@ -165,7 +166,7 @@ fn of_turns() -> impl Strategy<Value = Record> {
     ]
 }
 
-fn of_the_session() -> impl Strategy<Value = Record> {
+pub(super) fn of_the_session() -> impl Strategy<Value = Record> {
     prop_oneof![
         texts().prop_map(|text| Record::Notice { text }),
         texts().prop_map(|text| Record::Reply { text }),
@@ -175,7 +176,7 @@ fn of_the_session() -> impl Strategy<Value = Record> {
     ]
 }
 
-fn run(model: &str) -> Record {
+pub(super) fn run(model: &str) -> Record {
     Record::Run {
         version: 2,
         provider: "p".to_owned(),
@@ -205,15 +206,24 @@ fn lines(records: Vec<(Record, u64)>) -> Vec<Line> {
 }
 
 /// Applies each record shortly after it is written, with a varying delay.
-fn live(lines: &[Line]) -> App {
+pub(super) fn live(lines: &[Line]) -> App {
     let mut app = App::new();
     let began = app.state.now;
     let first = lines.first().map_or(0, |line| line.at_ms);
-    let mut history = History::default();
+    let mut histories: BTreeMap<AgentId, History> = BTreeMap::new();
     for (number, line) in lines.iter().enumerate() {
         let late = 3 + (number as u64 * 7) % 30;
         app.state.now = began + Duration::from_millis(line.at_ms - first + late);
-        take(&mut app, &mut history, line);
+        if let Record::Run { .. } = line.record {
+            // The program that ran the subagents is gone.
+            for (_, mut history) in histories.split_off(&AgentId(AgentId::MAIN.0 + 1)) {
+                for event in telling::end(&mut history) {
+                    hear(&mut app, line, event);
+                }
+            }
+        }
+        let history = histories.entry(line.agent).or_default();
+        take(&mut app, history, line);
         // What a person would do.
         app.state.dialogs.clear();
     }
@@ -221,13 +231,13 @@ fn live(lines: &[Line]) -> App {
 }
 
 fn take(app: &mut App, history: &mut History, line: &Line) {
-    let (agent, record) = (AgentId::MAIN, line.record.clone());
+    let (agent, record) = (line.agent, line.record.clone());
     for event in telling::take(record, history, agent, Duration::ZERO, Shown::Nothing) {
         hear(app, line, event);
     }
 }
 
-fn hear(app: &mut App, line: &Line, event: AgentEvent) {
+pub(super) fn hear(app: &mut App, line: &Line, event: AgentEvent) {
     let record = Some(Recorded {
         seq: line.seq,
         at_ms: line.at_ms,
@@ -235,7 +245,7 @@ fn hear(app: &mut App, line: &Line, event: AgentEvent) {
     update(&mut app.state, Msg::Agent(Told { record, event }));
 }
 
-fn recalled(lines: Vec<Line>) -> App {
+pub(super) fn recalled(lines: Vec<Line>) -> App {
     let mut app = App::starting();
     let models = lines.iter().rev().filter_map(|line| match &line.record {
         Record::Run { model, .. } => Some(model.clone()),
