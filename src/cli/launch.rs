@@ -2,7 +2,7 @@
 
 use std::io;
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use crate::hooks::occasion::Source;
 use crate::permissions::{Store, names};
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
-use crate::protocol::{AgentId, ServerTool, ToolsTold, WebSearch};
+use crate::protocol::{AgentId, ServerTool, SessionId, ToolsTold, WebSearch};
 use crate::provider::Provider;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
@@ -34,6 +34,7 @@ use crate::provider::retry;
 use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::Record;
 use crate::session::record::VERSION;
+use crate::session::store::new_id;
 use crate::settings::Settings;
 use crate::tools::Environment;
 use crate::tools::bash::groups::Groups;
@@ -126,8 +127,6 @@ pub(super) async fn setup(
         provider, model, ..
     } = choose(args, &project.settings, asking).await?;
     let session = session::open(args, &project, asking)?;
-    let results_dir = real(project.dirs.results()).join(&session.id.0);
-    project.allow_reading(&results_dir)?;
     let around = Surroundings {
         workspace: project.workspace.clone(),
         config_dir: project.dirs.config.clone(),
@@ -135,21 +134,16 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    let (catalogue, mut problems) = project.extensions(args);
-    let (registry, taken) = Project::registry(&catalogue);
     let (search, search_problem) = search(&project.settings, provider.as_ref());
-    problems.extend(taken.into_iter().chain(search_problem));
-    let mut offer = project.offer(args, &catalogue);
-    offer.about.search.clone_from(&search);
-    let told = session.history.tools();
-    let tools = tools(&project, &model, registry, offer, told);
-    let hooks = project.hooks(&session.id, &session.log.path(), &programs);
-    let mut env = environment(args, &project, results_dir, programs);
-    env.search = search;
-    let mut shared = shared(args, &project, asking, env);
-    shared.hooks = hooks;
-    let custom = catalogue.now().tools.clone();
-    shared.catalogue = Some(catalogue);
+    let run = Run {
+        session: &session.id,
+        log: &session.log.path(),
+        programs,
+        model: &model,
+        search,
+        told: session.history.tools(),
+    };
+    let (shared, tools, mut notices) = equip(args, &mut project, asking, run)?;
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
     let begun = Record::Run {
@@ -162,13 +156,9 @@ pub(super) async fn setup(
     let settings = &project.settings;
     let git = git.hear().await;
     let system = system_prompt(&around, &git.lines);
-    let mut notices = project.notices(&custom);
-    let offered = context.tools.snapshot();
-    let names: Vec<&str> = offered.names().collect();
-    notices.extend(settings.unknown_tools(&names));
     notices.extend(system.notices);
     notices.extend(session.notices);
-    notices.extend(problems);
+    notices.extend(search_problem);
     Ok(agent::Setup {
         context_window: project.window(&model),
         system: system.parts,
@@ -194,6 +184,66 @@ pub(super) async fn setup(
         past: session.past,
         notices,
     })
+}
+
+/// What a single call runs with that belongs to no session, and what the person should know about it.
+pub(super) fn alone(
+    args: &Args,
+    mut project: Project,
+    asking: Asking,
+) -> Result<(Context, Vec<String>), UsageError> {
+    let session = new_id();
+    let log = project.dirs.sessions().join(format!("{session}.jsonl"));
+    let model = args.model.as_ref().or(project.settings.model.as_ref());
+    let run = Run {
+        session: &session,
+        log: &log,
+        programs: project.programs(args),
+        model: &model.cloned().unwrap_or_default(),
+        search: project.search(args),
+        told: &ToolsTold::default(),
+    };
+    let (shared, tools, notices) = equip(args, &mut project, asking, run)?;
+    Ok((Context::new(Arc::new(shared), tools), notices))
+}
+
+/// What is known of a run before its calls can be made.
+struct Run<'r> {
+    session: &'r SessionId,
+    log: &'r Path,
+    programs: Arc<Programs>,
+    model: &'r str,
+    search: Option<WebSearch>,
+    /// What earlier requests of the session said about tools.
+    told: &'r ToolsTold,
+}
+
+/// What calls run with: what they share and their tools. The last are notices for the person.
+fn equip(
+    args: &Args,
+    project: &mut Project,
+    asking: Asking,
+    run: Run<'_>,
+) -> Result<(Shared, Tools, Vec<String>), UsageError> {
+    let results_dir = real(project.dirs.results()).join(&run.session.0);
+    project.allow_reading(&results_dir)?;
+    let (catalogue, problems) = project.extensions(args);
+    let (registry, taken) = Project::registry(&catalogue);
+    let mut offer = project.offer(args, &catalogue);
+    offer.about.search.clone_from(&run.search);
+    let tools = tools(project, run.model, registry, offer, run.told);
+    let mut notices = project.notices(&catalogue.now().tools);
+    let offered = tools.snapshot();
+    let names: Vec<&str> = offered.names().collect();
+    notices.extend(project.settings.unknown_tools(&names));
+    notices.extend(problems.into_iter().chain(taken));
+    let hooks = project.hooks(run.session, run.log, &run.programs);
+    let mut env = environment(args, project, results_dir, run.programs);
+    env.search = run.search;
+    let mut shared = shared(args, project, asking, env);
+    shared.hooks = hooks;
+    shared.catalogue = Some(catalogue);
+    Ok((shared, tools, notices))
 }
 
 /// Who searches the web; what the person should know if nobody does, though the settings want it.
