@@ -49,6 +49,9 @@ impl Agent {
                 self.shared().set_mode(mode);
                 self.journal().append(Record::Mode { mode });
             }
+            SessionCommand::Rename(title) => {
+                self.journal().append(Record::Renamed { title });
+            }
             SessionCommand::Rules(command) => self.handle_rules(command),
             SessionCommand::ListAgents => self.list_agents(),
             SessionCommand::ListSkills => self.list_skills(),

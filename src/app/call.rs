@@ -288,7 +288,7 @@ impl Call {
     }
 
     /// The call runs again, so the output and times of its first run are dropped.
-    pub fn begin_anew(&mut self) {
+    pub fn restart(&mut self) {
         self.output.clear();
         self.ended_lines = 0;
         self.decisions.clear();

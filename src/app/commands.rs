@@ -27,6 +27,7 @@ pub enum Slash {
     Skills,
     Tasks,
     Sessions,
+    Rename,
     Diff,
     Permissions,
     Why,
@@ -44,7 +45,7 @@ pub enum Slash {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands(Arc<[SlashCommand]>);
 
-const BUILT_IN: [(&str, &str, &str, Slash); 20] = [
+const BUILT_IN: [(&str, &str, &str, Slash); 21] = [
     ("help", "", "keys and commands", Slash::Help),
     ("clear", "", "start a new session", Slash::Clear),
     ("model", "[NAME]", "show or switch the model", Slash::Model),
@@ -56,6 +57,12 @@ const BUILT_IN: [(&str, &str, &str, Slash); 20] = [
     ("tasks", "", "list background commands", Slash::Tasks),
     ("sessions", "", "resume an earlier session", Slash::Sessions),
     ("resume", "[ID]", "same as /sessions", Slash::Sessions),
+    (
+        "rename",
+        "TITLE",
+        "give this session a title",
+        Slash::Rename,
+    ),
     (
         "diff",
         "",
@@ -158,6 +165,7 @@ impl Slash {
             Slash::Clear
             | Slash::Sessions
             | Slash::Tasks
+            | Slash::Rename
             | Slash::Diff
             | Slash::Cost
             | Slash::Todos

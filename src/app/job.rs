@@ -44,6 +44,10 @@ pub enum Job {
         everywhere: bool,
     },
     DeleteSession(String),
+    RenameSession {
+        id: String,
+        title: String,
+    },
     /// List the known models of a provider.
     ListModels {
         provider: String,
@@ -84,6 +88,11 @@ pub enum JobResult {
         id: String,
         result: Result<(), String>,
     },
+    /// The session's new title.
+    SessionRenamed {
+        id: String,
+        result: Result<String, String>,
+    },
     Models(Vec<ModelRow>),
     /// What is configured, what is missing and what to do about it.
     Examined(Vec<Line>),
@@ -115,7 +124,10 @@ pub struct SessionRow {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionContent {
     pub id: String,
+    /// The title that the person gave it.
+    pub title: Option<String>,
     pub model: String,
+    pub branch: Option<String>,
     /// How many messages the person sent, and how many calls were made.
     pub messages: usize,
     pub calls: usize,

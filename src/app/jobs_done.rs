@@ -48,6 +48,10 @@ impl AppState {
                 self.session_deleted(id, result);
                 Vec::new()
             }
+            JobResult::SessionRenamed { id, result } => {
+                self.session_renamed(id, result);
+                Vec::new()
+            }
             JobResult::Models(models) => {
                 self.offer_models(models);
                 Vec::new()

@@ -23,6 +23,7 @@ mod pickers;
 pub mod pointer;
 pub mod preview;
 pub mod queue;
+mod queue_list;
 pub mod scroll;
 pub mod search;
 pub mod select;
@@ -267,7 +268,7 @@ pub struct AppState {
     /// Set while another Ctrl+C would quit.
     pub quit_armed: Option<Instant>,
     /// How many background commands the person was warned about before quitting.
-    quit_told: usize,
+    quit_warned: usize,
     pub flash: Option<Flash>,
     /// The theme before another one was previewed.
     theme_before: Option<Theme>,
@@ -319,7 +320,7 @@ impl AppState {
             },
             settings,
             quit_armed: None,
-            quit_told: 0,
+            quit_warned: 0,
             flash: None,
             theme_before: None,
             theme_wanted: None,
@@ -423,6 +424,7 @@ impl AppState {
 pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
     let open = state.dialogs.len();
     let effects = take(state, msg);
+    state.refresh_queue_list();
     state.turn_to_front(open);
     effects
 }
@@ -562,6 +564,10 @@ impl AppState {
         self.diff_width = found.diff_width;
         if let (Some(dialog), Some(rest)) = (self.dialogs.last_mut(), found.dialog) {
             dialog.settle(rest);
+        }
+        if let (Some(Dialog::Pager(pager)), Some(rows)) = (self.dialogs.last_mut(), &found.matches)
+        {
+            pager.settle_matches(rows);
         }
         if let (Some(detail), Some(furthest)) = (&mut self.panel.detail, found.detail) {
             detail.scroll = detail.scroll.min(furthest);

@@ -35,7 +35,12 @@ const PALETTE: &[(&str, &[Action])] = &[
     ),
     (
         "Input",
-        &[Action::SearchHistory, Action::OpenEditor, Action::NextMode],
+        &[
+            Action::SearchHistory,
+            Action::OpenEditor,
+            Action::EditQueue,
+            Action::NextMode,
+        ],
     ),
     (
         "Program",
@@ -221,6 +226,9 @@ impl AppState {
         if picker.question().is_some_and(|(asked, _)| asked != action) {
             picker.forget_question();
         }
+        if picker.renaming().is_some() {
+            return self.perform_while_renaming(action);
+        }
         match action {
             Action::Next | Action::LineDown => picker.choose_next(1),
             Action::Previous | Action::LineUp => picker.choose_next(-1),
@@ -230,6 +238,7 @@ impl AppState {
             Action::Bottom => picker.choose_last(),
             Action::Choose | Action::Open => return self.choose(),
             Action::Back => return self.close_dialog(),
+            Action::Rename => return self.rename_chosen(),
             Action::CancelCall => return self.end_chosen_task(),
             Action::Fork => return self.fork_chosen(),
             Action::Delete => return self.delete_chosen(),
@@ -268,15 +277,17 @@ impl AppState {
             | Choice::Theme(_)
             | Choice::Model(_)
             | Choice::Session(_)
+            | Choice::Queued(_)
             | Choice::Call(_)
             | Choice::Write(_) => self.dialogs.pop(),
         };
         match choice {
             Choice::Do(action) => self.perform(action),
             Choice::Slash(name) => self.slash(&name, ""),
-            Choice::Theme(theme) => self.wear(*theme),
+            Choice::Theme(theme) => self.save_theme(*theme),
             Choice::Model(name) => self.model(&name),
             Choice::Session(id) => self.reopen(OpeningSession::Id(id), None),
+            Choice::Queued(number) => self.ask_back_number(Some(number)),
             Choice::Call(call) => {
                 self.look_at_task(call);
                 Vec::new()
@@ -312,6 +323,7 @@ impl AppState {
                 let remove = SessionCommand::Rules(RulesCommand::Remove(rule));
                 vec![Effect::Send(Command::Session(remove))]
             }
+            Choice::Queued(number) => self.drop_queued(number),
             Choice::Do(_)
             | Choice::Slash(_)
             | Choice::Theme(_)

@@ -155,7 +155,10 @@ impl AppState {
             }
             Target::Queued(number) => {
                 self.focus_on(Focus::Composer);
-                return self.ask_back_number(Some(number));
+                let number = self.queue.iter().nth(number).map(|it| it.number);
+                if number.is_some() {
+                    return self.ask_back_number(number);
+                }
             }
             Target::ListRow(_)
             | Target::Dialog

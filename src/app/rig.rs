@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
-use crate::app::transcript::Cell;
+use crate::app::rig_subagents::seen_subagent;
+use crate::app::transcript::{Cell, Transcript};
 use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
 use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
@@ -72,7 +73,7 @@ impl App {
 
     /// With a built-in theme, in a terminal with this many colours.
     #[must_use]
-    pub fn dressed(mut self, theme: &str, depth: Depth) -> Self {
+    pub fn with_theme(mut self, theme: &str, depth: Depth) -> Self {
         let mut settings = (*self.state.settings).clone();
         let theme = Theme::builtin(theme).expect("a theme of the program");
         settings.theme = theme.at(depth);
@@ -431,6 +432,7 @@ pub fn request(call: impl Into<CallRef>, tool: &str) -> Question {
         ),
     };
     let request = PermissionRequest {
+        is_command: tool != "Edit",
         tool: tool.to_owned(),
         input: input.into(),
         reason: "it may change something".to_owned(),
@@ -522,13 +524,7 @@ pub fn seen(state: &AppState) -> Vec<String> {
     let began = state.calls.iter().map(|(_, call)| call.times.arrived).min();
     let began = began.unwrap_or(state.now);
     let since = |at: Instant| at.saturating_duration_since(began).as_millis();
-    let shown = state.transcript.entries().iter().map(|entry| {
-        let cell = match &entry.cell {
-            Cell::Thinking { text, took, .. } => format!("thinking {text:?} {took:?}"),
-            other => format!("{other:?}"),
-        };
-        format!("{:?} open={} {cell}", entry.seq, entry.open)
-    });
+    let shown = seen_cells(&state.transcript);
     let calls = state.calls.iter().map(|(_, call)| {
         let times = call.times;
         let times = [
@@ -563,5 +559,18 @@ pub fn seen(state: &AppState) -> Vec<String> {
         format!("{number:?} {calls:?} {spans:?} {saved:?} {}", turn.is_over)
     });
     let activity = format!("{:?} {:?}", state.activity, state.session.spending);
-    shown.chain(calls).chain(turns).chain([activity]).collect()
+    let nested = state.subagents.iter().flat_map(seen_subagent);
+    let main = shown.into_iter().chain(calls).chain(turns);
+    main.chain(nested).chain([activity]).collect()
+}
+
+pub fn seen_cells(transcript: &Transcript) -> Vec<String> {
+    let cells = transcript.entries().iter().map(|entry| {
+        let cell = match &entry.cell {
+            Cell::Thinking { text, took, .. } => format!("thinking {text:?} {took:?}"),
+            other => format!("{other:?}"),
+        };
+        format!("{:?} open={} {cell}", entry.seq, entry.open)
+    });
+    cells.collect()
 }

@@ -1,10 +1,11 @@
 //! Subagents for tests: each is known by its description, which is also the name of the call that started it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::rig::{App, Life};
+use super::rig::{App, Life, seen_cells};
+use super::subagents::Nested;
 use crate::app::Effect;
 use crate::protocol::{
     AgentEvent, AgentId, CallEvent, CallRef, Ending, Message, Spending, Subagent, TurnEvent,
@@ -97,4 +98,22 @@ impl App {
         self.tells(name, TurnEvent::Finished(summary));
         self.tool(name, "Task").completes(last);
     }
+}
+
+/// All that is visible of a subagent: its cells, calls and times.
+pub fn seen_subagent(nested: &Nested) -> Vec<String> {
+    let since = |at: Instant| at.saturating_duration_since(nested.began).as_millis();
+    let spans = nested.turn.writing.iter();
+    let spans = spans.map(|(from, to)| (since(*from), to.map(since)));
+    let spans: Vec<_> = spans.collect();
+    let facts = format!(
+        "{:?} {:?} {:?} {spans:?} {:?} {:?}",
+        nested.about,
+        nested.turn.calls,
+        nested.turn.saved,
+        nested.spending,
+        nested.ended.map(since),
+    );
+    let cells = seen_cells(&nested.transcript).into_iter();
+    cells.chain([facts]).collect()
 }

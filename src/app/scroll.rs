@@ -3,6 +3,8 @@
 //! Only the layout knows how high a cell is. So motions are collected here; the layout performs them and reports the
 //! result ([`Rest`]), which is the next anchor.
 
+use std::sync::Arc;
+
 use super::dialogs::DialogRest;
 use super::select::{Selection, Spot};
 use super::transcript::CellId;
@@ -67,6 +69,8 @@ pub struct Found {
     pub detail: Option<usize>,
     /// How wide the diff in front is.
     pub diff_width: u16,
+    /// The rows of the page in front that match its search.
+    pub matches: Option<Arc<[usize]>>,
 }
 
 impl Scroll {

@@ -5,6 +5,9 @@ use super::dialogs::picker::{Choice, Item, Kind, Picker};
 use super::job::{Job, SessionContent, SessionRow};
 use super::page::Line;
 use super::{AppState, Effect, OpeningSession};
+use crate::keymap::Action;
+use crate::protocol::{Command, SessionCommand};
+use crate::text::one_line;
 
 impl AppState {
     pub(super) fn choose_session(&mut self) -> Vec<Effect> {
@@ -32,7 +35,8 @@ impl AppState {
             | Kind::Agents
             | Kind::Skills
             | Kind::Rules
-            | Kind::Tasks => {
+            | Kind::Tasks
+            | Kind::Queue => {
                 return Vec::new();
             }
         };
@@ -95,6 +99,58 @@ impl AppState {
         self.flash("session deleted");
     }
 
+    /// Starts typing another title for the selected session.
+    pub(super) fn rename_chosen(&mut self) -> Vec<Effect> {
+        if let Some(picker) = self.sessions_mut() {
+            picker.start_renaming();
+        }
+        Vec::new()
+    }
+
+    pub(super) fn perform_while_renaming(&mut self, action: Action) -> Vec<Effect> {
+        let Some(picker) = self.sessions_mut() else {
+            return Vec::new();
+        };
+        let chosen = picker.chosen().map(|item| item.choice.clone());
+        match (action, chosen) {
+            (Action::Choose, Some(Choice::Session(id))) => {
+                let title = picker.end_renaming().unwrap_or_default();
+                if title.is_empty() {
+                    return Vec::new();
+                }
+                vec![Effect::Start(Job::RenameSession { id, title })]
+            }
+            (Action::Back, _) => {
+                picker.end_renaming();
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn session_renamed(&mut self, id: String, result: Result<String, String>) {
+        let title = match result {
+            Ok(title) => title,
+            Err(problem) => return self.flash_error(problem),
+        };
+        if let Some(picker) = self.sessions_mut() {
+            picker.change(&Choice::Session(id), |item| entitle(item, title));
+        }
+        self.flash_done("session renamed");
+    }
+
+    /// Gives the open session a title.
+    pub(super) fn rename(&mut self, title: &str) -> Vec<Effect> {
+        let title = one_line(title).trim().to_owned();
+        if title.is_empty() {
+            self.flash_error("type a title after /rename");
+            return Vec::new();
+        }
+        vec![Effect::Send(Command::Session(SessionCommand::Rename(
+            title,
+        )))]
+    }
+
     /// Continues with a copy of the selected session.
     pub(super) fn fork_chosen(&mut self) -> Vec<Effect> {
         let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
@@ -111,6 +167,16 @@ impl AppState {
     }
 }
 
+/// The preview starts with the title, too.
+fn entitle(item: &mut Item, title: String) {
+    let mut page = item.preview.to_vec();
+    if let Some(first) = page.first_mut() {
+        *first = Line::heading(title.clone());
+    }
+    item.preview = page.into();
+    item.label = title;
+}
+
 fn describe(item: &mut Item, content: SessionContent) {
     let change = match (content.added, content.removed) {
         (0, 0) => String::new(),
@@ -122,6 +188,7 @@ fn describe(item: &mut Item, content: SessionContent) {
         1 => format!("1 {what}"),
         count => format!("{count} {what}s"),
     };
+    let branch = content.branch.unwrap_or_default();
     let mut facts = vec![count(content.messages, "message")];
     if content.calls > 0 {
         facts.push(count(content.calls, "call"));
@@ -129,7 +196,7 @@ fn describe(item: &mut Item, content: SessionContent) {
     facts.extend(content.cost.map(|cost| format!("${cost:.2}")));
     let about = facts.join(" · ");
     let when = item.hint.clone();
-    let first = [when.as_str(), &content.model, &item.about];
+    let first = [when.as_str(), &content.model, &branch, &item.about];
     let first: Vec<&str> = first.into_iter().filter(|fact| !fact.is_empty()).collect();
     let mut page = vec![
         Line::heading(item.label.clone()),
@@ -139,9 +206,12 @@ fn describe(item: &mut Item, content: SessionContent) {
     ];
     page.extend(content.end);
     item.preview = page.into();
-    if item.about.is_empty() {
-        item.about = about;
+    if let Some(title) = content.title {
+        entitle(item, title);
     }
+    let columns = [item.about.as_str(), &branch, &about];
+    let columns = columns.into_iter().filter(|text| !text.is_empty());
+    item.about = columns.collect::<Vec<_>>().join(" · ");
     if !change.is_empty() {
         item.hint = format!("{change}  {when}");
     }

@@ -39,6 +39,7 @@ impl AppState {
                 return self.choose_session();
             }
             Slash::Sessions => return self.reopen(OpeningSession::Id(arguments.to_owned()), None),
+            Slash::Rename => return self.rename(arguments),
             Slash::Diff => self.list_changes(),
             Slash::Permissions => return self.permissions(arguments),
             Slash::Why => self.tell_why(arguments),
@@ -129,7 +130,7 @@ impl AppState {
             return vec![Effect::Start(Job::KeepTheme(name.to_owned()))];
         }
         if let Some(theme) = Theme::builtin(name) {
-            return self.wear(theme);
+            return self.save_theme(theme);
         }
         self.theme_wanted = Some(name.to_owned());
         vec![Effect::Start(Job::ListThemes)]
@@ -142,14 +143,14 @@ impl AppState {
             return Vec::new();
         };
         if let Some(theme) = themes.into_iter().find(|theme| theme.name == name) {
-            return self.wear(theme);
+            return self.save_theme(theme);
         }
         self.flash_error(format!("no theme named \"{name}\"; see /theme"));
         Vec::new()
     }
 
     /// Switches to a theme, and saves it for the next start.
-    pub(super) fn wear(&mut self, theme: Theme) -> Vec<Effect> {
+    pub(super) fn save_theme(&mut self, theme: Theme) -> Vec<Effect> {
         let keep = Job::KeepTheme(theme.name.clone());
         self.theme_before = None;
         self.use_theme(theme);

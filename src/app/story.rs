@@ -33,7 +33,7 @@ pub fn tell(width: u16, height: u16, show: &mut dyn FnMut(&mut App, Option<Momen
     "anthropic".clone_into(&mut session.provider);
     "claude-sonnet-4-5".clone_into(&mut session.model);
     app.told(AgentEvent::Session(SessionEvent::Opened(session)));
-    let mut app = app.dressed("dark", Depth::True);
+    let mut app = app.with_theme("dark", Depth::True);
     app.resize(width, height);
     let mut teller = Teller { app, show };
     teller.asks();

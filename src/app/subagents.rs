@@ -249,8 +249,12 @@ impl AppState {
         let Some(View { focus, .. }) = self.view else {
             return;
         };
+        let call = self.viewed().map(|nested| nested.call);
         self.show_main();
         self.focus_on(focus);
+        if let Some(call) = call {
+            self.choose_call(call);
+        }
     }
 
     /// Lists all calls of the subagent that a call has started, or none.
@@ -269,11 +273,16 @@ impl AppState {
             nested.folding = folding;
         }
         // The rows below have moved; a call that is not listed any more leaves the choice to the one that started it.
-        let rows = self.rows();
-        let at = |wanted: Option<CallKey>| rows.iter().position(|row| Some(row.call) == wanted);
-        if let Some(at) = at(chosen).or_else(|| at(Some(call))) {
-            self.panel.chosen = at;
+        if !chosen.is_some_and(|chosen| self.choose_call(chosen)) {
+            self.choose_call(call);
         }
+    }
+
+    /// Chooses the row of a call in the list. Says whether it has one.
+    fn choose_call(&mut self, call: CallKey) -> bool {
+        let at = self.rows().iter().position(|row| row.call == call);
+        self.panel.chosen = at.unwrap_or(self.panel.chosen);
+        at.is_some()
     }
 
     /// What a call of a subagent is part of: the call that started the subagent.

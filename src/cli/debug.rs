@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_found_wherever_it_stands() {
+    fn a_key_is_found_anywhere_in_a_text() {
         let mut log = WithoutKeys {
             file: Vec::new(),
             keys: vec!["secret\"key".to_owned()],

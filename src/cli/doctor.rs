@@ -77,7 +77,7 @@ pub fn run(args: &Args, as_json: bool) -> Result<u8, UsageError> {
 }
 
 /// The same for the screen.
-pub fn told(args: &Args) -> Vec<Line> {
+pub fn for_screen(args: &Args) -> Vec<Line> {
     match look(args) {
         Ok((findings, _)) => in_lines(&findings),
         Err(error) => lines(&error.problem, Tone::Bad),

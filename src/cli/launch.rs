@@ -32,9 +32,9 @@ use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::retry;
 use crate::runtime::{FoundTerminal, end_guard, guard_commands};
-use crate::session::Record;
 use crate::session::record::VERSION;
 use crate::session::store::new_id;
+use crate::session::{Record, Writer};
 use crate::settings::Settings;
 use crate::tools::Environment;
 use crate::tools::bash::groups::Groups;
@@ -44,7 +44,7 @@ use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::{Orders, Tasks, port};
 
 /// How long idle threads are kept: longer than anyone works without a break.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+const KEEP_ALIVE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long an answer may be, unless the settings say otherwise.
 const MAX_OUTPUT_TOKENS: u32 = 32_000;
 
@@ -93,7 +93,7 @@ pub(super) fn this_thread() -> Result<Runtime, UsageError> {
 
 fn started(builder: &mut Builder) -> Result<Runtime, UsageError> {
     // Tokio panics if its last blocking thread ends and it can't start another, so one is kept.
-    builder.enable_all().thread_keep_alive(KEPT);
+    builder.enable_all().thread_keep_alive(KEEP_ALIVE);
     let built = std::panic::catch_unwind(AssertUnwindSafe(|| {
         let runtime = builder.build()?;
         drop(runtime.spawn_blocking(|| ()));
@@ -146,15 +146,9 @@ pub(super) async fn setup(
     let (shared, tools, mut notices) = equip(args, &mut project, asking, run)?;
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
-    let begun = Record::Run {
-        version: VERSION,
-        provider: provider.name().to_owned(),
-        model: model.clone(),
-    };
-    // If the log can't be written, the first real record reports it.
-    let _ = log.write(AgentId::MAIN, &begun);
-    let settings = &project.settings;
     let git = git.hear().await;
+    log_run(&log, provider.name(), &model, git.branch.clone());
+    let settings = &project.settings;
     let system = system_prompt(&around, &git.lines);
     notices.extend(system.notices);
     notices.extend(session.notices);
@@ -244,6 +238,17 @@ fn equip(
     shared.hooks = hooks;
     shared.catalogue = Some(catalogue);
     Ok((shared, tools, notices))
+}
+
+fn log_run(log: &Writer, provider: &str, model: &str, branch: Option<String>) {
+    let begun = Record::Run {
+        version: VERSION,
+        provider: provider.to_owned(),
+        model: model.to_owned(),
+        branch,
+    };
+    // If the log can't be written, the first real record reports it.
+    let _ = log.write(AgentId::MAIN, &begun);
 }
 
 /// Who searches the web; what the person should know if nobody does, though the settings want it.

@@ -50,7 +50,7 @@ impl UsageError {
 }
 
 pub fn main() -> ExitCode {
-    if let Some(code) = crate::runtime::watch_if_asked() {
+    if let Some(code) = crate::runtime::run_if_guard() {
         return code;
     }
     keep_memory_private();

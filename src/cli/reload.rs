@@ -57,8 +57,8 @@ enum Trusted {
 impl Reader {
     fn load(&self, before: &Files, now: Files, rules: &Rules) -> Reloaded {
         let mut notices = Vec::new();
-        let files = with_better(before, now, &mut notices);
-        let used = usable(&files);
+        let files = with_last_valid(before, now, &mut notices);
+        let used = last_valid(&files);
         let own = self.store.saved();
         let full = match self.trusted {
             Trusted::WhatItWas => {
@@ -113,7 +113,7 @@ impl Reader {
 }
 
 /// The current files. A file with errors keeps its last valid version.
-fn with_better(before: &Files, now: Files, notices: &mut Vec<String>) -> Files {
+fn with_last_valid(before: &Files, now: Files, notices: &mut Vec<String>) -> Files {
     let mut files = now;
     for (old, new) in before.layers.iter().zip(&mut files.layers) {
         let errors = errors(new);
@@ -142,7 +142,7 @@ fn errors(layer: &Layer) -> Vec<SettingsError> {
 }
 
 /// The last valid versions of the files.
-fn usable(files: &Files) -> Files {
+fn last_valid(files: &Files) -> Files {
     let mut files = files.clone();
     for layer in &mut files.layers {
         if let Some(better) = &layer.better {
@@ -299,7 +299,7 @@ mod tests {
     const AFTER: &str = r#"{"permissions": {"allow": ["Bash(b)", "Bash(c)"], "deny": ["Bash(d)"], "ask": ["Bash(e)"]}}"#;
 
     #[test]
-    fn what_is_stricter_counts_at_once_and_what_is_wider_only_with_trust() {
+    fn stricter_rules_apply_at_once_and_wider_ones_only_with_trust() {
         for (trusted, allow, notices) in [
             (Trusted::Not, "Bash(session)", 0),
             (Trusted::WhatItWas, "Bash(b) Bash(session)", 1),
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_persons_own_file_counts_whatever_it_says() {
+    fn the_persons_own_file_always_applies() {
         let mut desk = Desk::new(Trusted::Not, BEFORE);
         desk.put(
             "config/settings.json",
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_breaks_forbids_what_it_forbade_asks_about_the_rest_and_says_so_once() {
+    fn a_file_that_breaks_keeps_its_deny_rules_asks_about_the_rest_and_is_reported_once() {
         for trusted in [Trusted::Not, Trusted::WhatItWas] {
             let mut desk = Desk::new(trusted, AFTER);
             desk.put("work/.agent-tui/settings.json", "{");
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_with_a_mistake_that_is_written_while_it_runs_is_not_passed_over() {
+    fn a_broken_rule_written_during_a_run_is_not_ignored() {
         for (text, deny, ask) in [
             (r#"{"permissions": {"deny": ["Bash(x)"],}}"#, "", "*"),
             (r#"{"permissions": {"denny": ["Bash(x)"]}}"#, "", "*"),
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_gone_allows_nothing_and_forbids_what_it_forbade() {
+    fn a_removed_file_allows_nothing_and_keeps_its_deny_rules() {
         for trusted in [Trusted::Not, Trusted::WhatItWas] {
             let mut desk = Desk::new(trusted, AFTER);
             std::fs::remove_file(desk.path("work/.agent-tui/settings.json")).expect("removed");
@@ -391,7 +391,7 @@ mod tests {
     type Make<'f> = &'f dyn Fn(&Path);
 
     #[test]
-    fn whatever_takes_the_place_of_a_file_everything_is_asked_about() {
+    fn anything_in_place_of_a_settings_file_makes_everything_ask() {
         let path = "config/settings.json";
         let places: [(&str, Make<'_>); 4] = [
             ("a folder", &|path| {
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_project_forbids_it_can_take_back_only_with_trust() {
+    fn a_project_can_remove_its_deny_rules_only_with_trust() {
         let (kept, gone) = (("Bash(d)", "Bash(e)"), ("", ""));
         for (trusted, (deny, ask)) in [(Trusted::Not, kept), (Trusted::WhatItWas, gone)] {
             let mut desk = Desk::new(trusted, AFTER);
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_broken_from_the_start_is_no_more_once_it_is_mended() {
+    fn a_file_broken_from_the_start_stops_asking_once_it_is_fixed() {
         let mut desk = Desk::new(Trusted::Not, "{");
         assert_eq!(desk.rules.ask.len(), 1, "everything is asked about");
         desk.put("work/.agent-tui/settings.json", "{}");
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_called_like_one_of_the_project_is_still_the_persons() {
+    fn a_personal_file_named_like_a_project_file_stays_personal() {
         let mut desk = Desk::new(Trusted::Not, "{}");
         desk.put("named.json", r#"{"permissions": {"deny": ["Bash(n)"]}}"#);
         let named = desk.path("named.json");

@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
 fn answers(args: &Args) -> Answers {
     let (first, second) = (args.clone(), args.clone());
     Answers {
-        doctor: Arc::new(move || doctor::told(&first)),
+        doctor: Arc::new(move || doctor::for_screen(&first)),
         models: Arc::new(move |provider| models::known(&second, provider)),
     }
 }

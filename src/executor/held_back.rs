@@ -1,7 +1,7 @@
 //! A command that ran without asking and was blocked by the sandbox: it asks to run without the sandbox.
 
 use super::call_hooks::Case;
-use super::permission::Permit;
+use super::permission::{Permit, runs_command};
 use super::pipeline::{CallRun, Failure, Report, denied};
 use super::shared::Asking;
 use crate::permissions::{Cause, Decision, Verdict, conclude};
@@ -49,6 +49,7 @@ impl CallRun {
                 let request = PermissionRequest {
                     tool: call.name.clone(),
                     input: call.input.clone(),
+                    is_command: runs_command(call, case.tool),
                     reason: format!("{what}. Run it again outside the sandbox?"),
                     changes: Vec::new(),
                     rule: self.rule_that_frees(call, case.tool),

@@ -14,7 +14,7 @@ use crate::permissions::{
 };
 use crate::protocol::{
     Answer, AnswerNote, CallInput, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind,
-    RuleOffer, ToolCall,
+    RuleOffer, ToolCall, Touches,
 };
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, Validated};
@@ -149,6 +149,7 @@ impl CallRun {
                 let request = PermissionRequest {
                     tool: call.name.clone(),
                     input: call.input.clone(),
+                    is_command: runs_command(call, tool),
                     reason: reason.to_owned(),
                     changes: self.unless_cancelled(call, preview).await?,
                     rule,
@@ -456,6 +457,10 @@ enum Word {
     /// Rules or the mode have changed.
     Stance,
     Hooks(Box<hooks::Answer>),
+}
+
+pub(super) fn runs_command(call: &ToolCall, tool: &dyn AnyTool) -> bool {
+    matches!(tool.touches(&call.input), Touches::Command(_))
 }
 
 fn asked<'a>(call: &'a ToolCall, tool: &dyn AnyTool) -> Asked<'a> {

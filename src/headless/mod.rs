@@ -246,6 +246,7 @@ impl Printer {
             // the session is saved. Past runs are only for readers that show them.
             SessionEvent::RunBegan { .. }
             | SessionEvent::ModeIs(_)
+            | SessionEvent::Renamed(_)
             | SessionEvent::TakenBack(_)
             | SessionEvent::Reply(_)
             | SessionEvent::Saving(_)

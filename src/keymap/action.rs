@@ -35,6 +35,7 @@ actions! {
     HistoryPrevious: "history-previous", "previous message", "Up a line; on the first line, the previous message";
     HistoryNext: "history-next", "next message", "Down a line; on the last line, the next message";
     SearchHistory: "search-history", "search history", "Search your earlier messages";
+    EditQueue: "edit-queue", "queue", "Edit or remove a queued message";
     OpenEditor: "open-editor", "editor", "Edit the text in your editor";
     Accept: "accept", "accept", "Accept the suggestion";
 
@@ -86,6 +87,7 @@ actions! {
     Open: "open", "open", "Open or close it";
     Choose: "choose", "choose", "Choose the selected item";
     Fork: "fork", "fork", "Continue with a copy of the session";
+    Rename: "rename", "rename", "Give the session another title";
     Delete: "delete", "delete", "Delete it; press twice";
     AllDirectories: "all-directories", "all directories", "Sessions of all directories, or of this one";
 

@@ -61,6 +61,8 @@ contexts! {
     /// The question whether to trust the project.
     Trust: "trust", "Trust question";
     Picker: "picker", "Picking from a list";
+    /// A new title is being typed.
+    Rename: "rename", "Renaming a session";
     /// A page to read.
     Pager: "pager", "Reading a page";
     Help: "help", "In this help";
@@ -93,6 +95,7 @@ impl Context {
             | Self::Reason
             | Self::ChoiceText
             | Self::Picker
+            | Self::Rename
             | Self::Help
             // These are active around the input, too.
             | Self::Scrolled

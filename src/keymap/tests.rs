@@ -66,7 +66,7 @@ fn every_built_in_key_does_what_its_line_says() {
 }
 
 #[test]
-fn every_action_has_a_key_and_stands_in_the_help() {
+fn every_action_has_a_key_and_is_in_the_help() {
     let keymap = Keymap::builtin();
     let shown: Vec<_> = Context::ALL
         .iter()
@@ -102,7 +102,7 @@ fn the_permission_keys_are_the_promised_ones() {
 }
 
 #[test]
-fn enter_gives_a_permission_dialog_only_an_answer_that_was_chosen() {
+fn enter_answers_a_permission_question_only_with_a_selected_answer() {
     let contexts = [Context::Permission, Context::Working, Context::Global];
     let pressed = press(&Keymap::builtin(), &contexts, "enter ctrl+j");
     assert_eq!(
@@ -131,7 +131,7 @@ fn the_innermost_context_wins() {
 }
 
 #[test]
-fn one_key_is_one_key_however_the_terminal_reports_it() {
+fn a_key_is_the_same_however_the_terminal_reports_it() {
     let same = [
         (("shift+g", "G"), "G"),
         (("shift+G", "G"), "G"),
@@ -184,7 +184,7 @@ fn keys_are_written_in_many_ways_and_shown_in_one() {
 }
 
 #[test]
-fn a_key_let_go_and_a_modifier_alone_mean_nothing() {
+fn a_released_key_and_a_modifier_alone_mean_nothing() {
     let keymap = with_user("[scroll]\n'z z' = 'top'");
     let mut pending = Some(chord("z").first);
     let mut released = event("enter");
@@ -209,7 +209,7 @@ fn a_held_key_repeats() {
 }
 
 #[test]
-fn two_keys_make_one_action_and_a_stray_one_counts_by_itself() {
+fn two_keys_make_one_action_and_a_stray_one_is_resolved_by_itself() {
     let keymap = with_user("[scroll]\n'g g' = 'top'\n'g e' = 'bottom'");
     assert_eq!(
         press(&keymap, &[Context::Scroll], "g g g e g j g"),
@@ -226,7 +226,7 @@ fn two_keys_make_one_action_and_a_stray_one_counts_by_itself() {
 }
 
 #[test]
-fn a_persons_key_replaces_the_built_in_one_and_is_the_one_shown() {
+fn a_custom_key_replaces_the_built_in_one_and_is_shown() {
     let keymap = with_user("[composer]\n'ctrl+x' = 'send'\n'ctrl+y' = 'send'\nenter = 'newline'");
     assert_eq!(
         press(&keymap, &WRITING, "enter ctrl+x"),
@@ -254,7 +254,7 @@ fn a_persons_key_replaces_the_built_in_one_and_is_the_one_shown() {
 }
 
 #[test]
-fn none_takes_a_key_away_also_from_the_contexts_around() {
+fn none_removes_a_key_also_from_the_outer_contexts() {
     let keymap = with_user("[composer]\n'ctrl+p' = 'none'\n[scroll]\nq = 'none'");
     assert_eq!(press(&keymap, &WRITING, "ctrl+p"), [Resolved::Unbound]);
     assert_eq!(press(&keymap, &[Context::Scroll], "q"), [Resolved::Unbound]);
@@ -359,7 +359,7 @@ fn mistakes_are_named_with_their_place_and_a_way_out() {
 }
 
 #[test]
-fn a_wrong_line_does_not_spoil_the_others() {
+fn a_wrong_line_does_not_affect_the_others() {
     let toml = "[composer]\nctrl+x = 'send'\n'ctrl+y' = 'newline'\n[nowhere]\nx = 'y'\n[scroll]\nz = 'top'";
     let (keymap, problems) = Keymap::with_user(toml, Path::new("keymap.toml"));
     let lines: Vec<_> = problems.iter().map(|problem| problem.line).collect();
@@ -429,7 +429,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_shown_can_be_written(
+    fn displayed_keys_can_be_parsed(
         character in prop_oneof![prop::char::range('!', '~'), prop::char::range('À', 'ÿ')],
         bits in 0..16_u8,
     ) {
@@ -438,7 +438,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_without_harm(text in any::<String>(), name in "\\PC{0,12}", action in "\\PC{0,12}") {
+    fn any_text_is_parsed_without_a_panic(text in any::<String>(), name in "\\PC{0,12}", action in "\\PC{0,12}") {
         let _ = Keymap::with_user(&text, Path::new("x"));
         let _ = Keymap::with_user(&format!("[scroll]\n{name} = {action}\n'{name}' = '{action}'"), Path::new("x"));
     }

@@ -25,6 +25,8 @@ pub enum SessionCommand {
     /// Give back queued messages, so that the person can edit them.
     TakeBack(Wanted),
     SetMode(Mode),
+    /// Give the session a title.
+    Rename(String),
     Rules(RulesCommand),
     /// Report the types of subagents with [`SessionEvent::Agents`](super::SessionEvent::Agents).
     ListAgents,

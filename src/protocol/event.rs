@@ -65,6 +65,8 @@ pub enum SessionEvent {
     Saving(Result<(), String>),
     /// The active mode: the answer to every [`SetMode`](super::SessionCommand::SetMode).
     ModeIs(Mode),
+    /// The person gave the session a title: the answer to [`Rename`](super::SessionCommand::Rename).
+    Renamed(String),
     /// Queued messages go back to the person. Empty if the requested one was already sent.
     TakenBack(Vec<Vec<Block>>),
     /// The answer to a question or request of the person.

@@ -56,6 +56,8 @@ impl Reply {
 pub struct PermissionRequest {
     pub tool: String,
     pub input: CallInput,
+    /// Whether it runs a shell command, in the field `command`.
+    pub is_command: bool,
     /// Why it asks; empty if the call itself makes that clear.
     pub reason: String,
     /// What the call would change, if that is known in advance.

@@ -381,7 +381,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_a_refusal_the_last_conversation_comes_back_with_its_model_and_what_waits() {
+    async fn after_a_refusal_the_last_conversation_is_restored_with_its_model_and_waiting_commands()
+    {
         let (mut agent, openings, heard) = agent();
         assert_eq!(opened(&mut agent).await, "first");
         agent.open(opening(OpeningSession::Same, Some("good")));
@@ -399,7 +400,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_model_right_after_a_new_conversation_is_for_the_new_one() {
+    async fn switching_the_model_after_a_new_conversation_applies_to_the_new_one() {
         let (mut agent, ..) = agent();
         assert_eq!(opened(&mut agent).await, "first");
         agent.open(opening(OpeningSession::New, None));
@@ -408,7 +409,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_cannot_be_gone_back_to_is_lost() {
+    async fn a_conversation_that_cannot_be_restored_is_lost() {
         let (mut agent, ..) = agent();
         agent.open(opening(id("bad"), None));
         assert_eq!(opened(&mut agent).await, "no");
@@ -416,7 +417,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_sent_while_the_person_is_asked_about_trust_waits_for_her_word() {
+    async fn a_message_sent_during_the_trust_question_waits_for_the_answer() {
         let (mut agent, openings, heard) = agent();
         assert_eq!(opened(&mut agent).await, "first");
         agent.open(opening(id("hostile"), None));

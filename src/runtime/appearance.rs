@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_theme_that_was_chosen_stays_on_any_ground() {
+    async fn a_chosen_theme_stays_on_any_background() {
         let (_home, dirs) = home();
         let (mut appearance, ..) =
             Appearance::find(Some(wish("ansi16", None)), dirs).expect("it exists");
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_theme_that_a_file_gets_wrong_keeps_nobody_out() {
+    fn a_wrong_theme_in_a_file_does_not_prevent_the_start() {
         let (_home, dirs) = home();
         let found = Appearance::find(Some(wish("drak", Some("settings.json"))), dirs);
         let (_, settings, problems) = found.expect("it starts");
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_persons_own_files_are_read_and_their_mistakes_told() {
+    fn the_persons_own_files_are_read_and_their_mistakes_reported() {
         let (_home, dirs) = home();
         std::fs::create_dir_all(dirs.config.join("themes")).expect("made");
         let theme = "name = \"mine\"\nground = \"light\"\n";
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_theme_is_refused_with_those_that_there_are() {
+    fn an_unknown_theme_is_refused_with_a_list_of_themes() {
         let (_home, dirs) = home();
         let refusal = Appearance::find(Some(wish("drak", None)), dirs)
             .err()
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ground_is_remembered_for_the_next_first_frame() {
+    fn the_terminals_background_is_remembered_for_the_next_first_frame() {
         let (_home, dirs) = home();
         assert_eq!(last_ground(&dirs), None);
         super::remember_ground(&dirs, Ground::Light);

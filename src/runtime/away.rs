@@ -18,7 +18,7 @@ use crate::ui::printed;
 /// How long the last frame may take to be written.
 const LAST_FRAME: Duration = Duration::from_millis(500);
 /// A shell may return the terminal without a signal. While the program is in the background, it checks this often.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(300);
+pub(super) const CHECK_EVERY: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
@@ -31,7 +31,7 @@ pub(super) enum Reason {
 
 impl Shell {
     /// Releases the terminal and stops reading keys.
-    pub(super) async fn step_out(&mut self, reason: Reason) {
+    pub(super) async fn release_terminal(&mut self, reason: Reason) {
         self.finish_frame().await;
         self.input.pause();
         terminal::leave();
@@ -40,7 +40,7 @@ impl Shell {
     }
 
     /// Takes the terminal back, whatever it shows now.
-    pub(super) async fn step_in(&mut self) {
+    pub(super) async fn retake_terminal(&mut self) {
         // Its modes may have changed meanwhile.
         self.leave();
         if terminal::enter().is_err() {
@@ -69,10 +69,10 @@ impl Shell {
             return;
         }
         match self.stage {
-            Stage::Shown => self.step_out(Reason::Stopped).await,
+            Stage::Shown => self.release_terminal(Reason::Stopped).await,
             Stage::Away(Reason::Printed) => {
                 self.come_back();
-                self.step_out(Reason::Stopped).await;
+                self.release_terminal(Reason::Stopped).await;
             }
             // The editor and the program stop and continue together.
             Stage::Away(Reason::Editor | Reason::Stopped) => {}
@@ -85,10 +85,10 @@ impl Shell {
         match self.stage {
             Stage::Away(Reason::Editor) => {}
             Stage::Away(Reason::Stopped) if !terminal::is_foreground() => {}
-            Stage::Away(Reason::Stopped) => self.step_in().await,
+            Stage::Away(Reason::Stopped) => self.retake_terminal().await,
             // It was stopped by SIGSTOP, which a program can't notice.
             Stage::Shown | Stage::Away(Reason::Printed) if terminal::is_foreground() => {
-                self.step_in().await;
+                self.retake_terminal().await;
             }
             Stage::Shown | Stage::Away(Reason::Printed) => {
                 self.input.pause();

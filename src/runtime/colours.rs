@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use crate::ui::highlight::{Highlighted, Highlighter, Key, Request};
 
 /// After this time without a request all languages are dropped: each takes tens of megabytes.
-const REST: Duration = Duration::from_secs(30);
+const IDLE: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
 pub struct Colours {
@@ -74,7 +74,7 @@ impl Worker {
 /// The next request. If none arrives for a while, the highlighter's memory is freed.
 fn next(queue: &Receiver<Request>, highlighter: &mut Option<Highlighter>) -> Option<Request> {
     if highlighter.is_some() {
-        match queue.recv_timeout(REST) {
+        match queue.recv_timeout(IDLE) {
             Ok(request) => return Some(request),
             Err(RecvTimeoutError::Timeout) => *highlighter = None,
             Err(RecvTimeoutError::Disconnected) => return None,

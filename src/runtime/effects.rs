@@ -29,7 +29,7 @@ impl Shell {
         match effect {
             Effect::Send(command) => self.agent.send(command),
             Effect::Start(job @ (Job::EditDraft(_) | Job::EditAsked { .. })) => {
-                self.step_out(away::Reason::Editor).await;
+                self.release_terminal(away::Reason::Editor).await;
                 self.jobs.start(job);
             }
             Effect::Start(job) => {
@@ -90,14 +90,14 @@ mod tests {
     use super::{LONGEST_COPY, clipboard, notification};
 
     #[test]
-    fn a_copy_goes_through_the_terminal_unless_it_is_too_long_for_one() {
+    fn a_copy_goes_through_the_terminal_unless_it_is_too_long() {
         let bytes = clipboard("hi\x1b").expect("short enough");
         assert_eq!(bytes, b"\x1b]52;c;aGkb\x07");
         assert_eq!(clipboard(&"x".repeat(LONGEST_COPY)), None);
     }
 
     #[test]
-    fn what_is_said_to_the_person_cannot_speak_to_the_terminal() {
+    fn messages_to_the_person_cannot_control_the_terminal() {
         assert_eq!(
             String::from_utf8(notification("allow\x07\x1b]52;c;x\n?")).expect("text"),
             "\x1b]9;allow]52;c;x?\x07\x1b]777;notify;agent-tui;allow]52,c,x?\x07\x07"

@@ -52,12 +52,12 @@ impl Encoder {
     }
 
     /// Begins with an empty screen. Another program may have written to it, so nothing is known about it.
-    pub fn begin_anew(&mut self) {
+    pub fn clear_screen(&mut self) {
         self.at = None;
         self.look = None;
         self.cursor_shown = None;
         // Cleared cells get the current background colour.
-        self.undress();
+        self.reset_style();
         self.bytes.extend_from_slice(b"\x1b[2J");
     }
 
@@ -65,7 +65,7 @@ impl Encoder {
     pub fn shift(&mut self, shift: Shift) {
         let Shift { top, bottom, up } = shift;
         // New rows get the current background colour.
-        self.undress();
+        self.reset_style();
         let (first, last) = (u32::from(top) + 1, u32::from(bottom));
         self.write(format_args!("\x1b[{first};{last}r"));
         let (row, feed): (u32, &[u8]) = if up > 0 {
@@ -84,7 +84,7 @@ impl Encoder {
     /// Clears a row. Until its end nothing wraps into the next row, even if the terminal measures it wider.
     pub fn begin_row(&mut self, y: u16) {
         self.go_to(Position::new(0, y));
-        self.undress();
+        self.reset_style();
         self.bytes.extend_from_slice(b"\x1b[?7l\x1b[2K");
     }
 
@@ -96,7 +96,7 @@ impl Encoder {
     /// Clears the rest of a row.
     pub fn clear_from(&mut self, at: Position) {
         self.go_to(at);
-        self.undress();
+        self.reset_style();
         self.bytes.extend_from_slice(b"\x1b[K");
     }
 
@@ -105,7 +105,7 @@ impl Encoder {
         self.go_to(at);
         let link = LinkId::in_cell(cell).and_then(|id| Some((id, links.of(id)?)));
         self.link(link);
-        self.dress(Look::of(cell));
+        self.set_style(Look::of(cell));
         let symbol = cell.symbol();
         let symbol = if symbol.is_empty() { " " } else { symbol };
         self.bytes.extend_from_slice(symbol.as_bytes());
@@ -119,7 +119,7 @@ impl Encoder {
     pub fn erase(&mut self, at: Position, cells: usize, cell: &Cell) {
         self.go_to(at);
         self.link(None);
-        self.dress(Look {
+        self.set_style(Look {
             modifier: Modifier::empty(),
             ..Look::of(cell)
         });
@@ -182,12 +182,12 @@ impl Encoder {
     }
 
     /// Cleared cells belong to no link and have the terminal's own background.
-    fn undress(&mut self) {
+    fn reset_style(&mut self) {
         self.link(None);
-        self.dress(Look::default());
+        self.set_style(Look::default());
     }
 
-    fn dress(&mut self, look: Look) {
+    fn set_style(&mut self, look: Look) {
         look.write(self.look, &mut self.bytes);
         self.look = Some(look);
     }

@@ -159,14 +159,14 @@ fn lock() -> MutexGuard<'static, Guard> {
 
 fn spawn(streams: fn(&mut Command) -> io::Result<()>) -> io::Result<(PipeWriter, Child)> {
     let (reader, pipe) = io::pipe()?;
-    let mut command = Command::new(ourselves()?);
+    let mut command = Command::new(own_executable()?);
     command.arg0(NAME).env_clear().stdin(reader);
     streams(&mut command)?;
     Ok((pipe, command.spawn()?))
 }
 
 /// On Linux this works even if another version was installed meanwhile.
-fn ourselves() -> io::Result<PathBuf> {
+fn own_executable() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") {
         Ok(PathBuf::from("/proc/self/exe"))
     } else {
@@ -175,7 +175,7 @@ fn ourselves() -> io::Result<PathBuf> {
 }
 
 /// Runs the guard, if this process was started as one.
-pub fn watch_if_asked() -> Option<ExitCode> {
+pub fn run_if_guard() -> Option<ExitCode> {
     let name = std::env::args_os().next()?;
     (name == OsStr::new(NAME)).then(|| {
         watch();
@@ -326,7 +326,7 @@ mod tests {
     use super::{Holding, Told, read_modes, write_modes};
 
     #[test]
-    fn what_is_told_comes_across_and_half_a_line_changes_nothing() {
+    fn messages_to_the_guard_arrive_and_half_a_line_changes_nothing() {
         let told = Told {
             holding: Holding::Screen,
             modes: "1:2".into(),
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_come_across_and_nonsense_sets_nothing() {
+    fn modes_are_transferred_and_nonsense_sets_nothing() {
         let pair = portable_pty::native_pty_system();
         let pair = pair.openpty(portable_pty::PtySize::default()).expect("pty");
         let name = pair.master.tty_name().expect("a name");

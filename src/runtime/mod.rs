@@ -57,7 +57,7 @@ use crate::protocol::{AgentEvent, Block, Command, SessionCommand, SessionEvent};
 use crate::ui::Caches;
 
 pub use self::agent::{Launcher, Obstacle, Order, Refusal};
-pub use self::guard::{end as end_guard, guard_commands, watch_if_asked};
+pub use self::guard::{end as end_guard, guard_commands, run_if_guard};
 pub use self::terminal::{Found as FoundTerminal, NoTerminal, check as check_terminal};
 
 /// Everything that the screen needs.
@@ -188,7 +188,7 @@ struct Shell {
     aside: Vec<u8>,
     last_tick: Option<Instant>,
     /// The agent's events are not read until then.
-    deaf_until: Option<Instant>,
+    events_paused_until: Option<Instant>,
     /// How many of its events no frame has shown yet.
     unseen: usize,
     exit: Option<Exit>,
@@ -243,7 +243,7 @@ impl Shell {
             stage: Stage::Shown,
             aside: terminal::questions().as_bytes().to_vec(),
             last_tick: None,
-            deaf_until: None,
+            events_paused_until: None,
             unseen: 0,
             exit: None,
         })

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_does_not_wait_and_takes_the_output_with_it() {
+    fn a_key_is_drawn_at_once_together_with_pending_output() {
         let mut pacer = Pacer::default();
         let now = Instant::now();
         pacer.drew(now);

@@ -33,7 +33,7 @@ pub fn guard(log: PathBuf) {
 
 /// For tests of this and of the guard: `AGENT_TUI_PANIC` makes the first key panic, in the screen's own thread or in a
 /// task, or end the program without any hook; or makes every key slow.
-pub fn rehearse() {
+pub fn inject_fault() {
     if cfg!(debug_assertions) {
         match std::env::var("AGENT_TUI_PANIC").as_deref() {
             Ok("ui") => panic!("a rehearsal"),
@@ -54,7 +54,7 @@ struct PanicsAgain;
 
 impl Drop for PanicsAgain {
     fn drop(&mut self) {
-        panic!("a second rehearsal");
+        panic!("a second test panic");
     }
 }
 

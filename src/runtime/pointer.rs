@@ -64,7 +64,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn quick_presses_at_one_place_are_counted_to_three() {
+    fn quick_presses_at_one_place_count_up_to_three() {
         let mut clicks = Clicks::default();
         let now = Instant::now();
         let times: Vec<u8> = (0..4).map(|_| clicks.press((3, 4), now)).collect();
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_press_elsewhere_or_later_is_the_first_again() {
+    fn a_press_elsewhere_or_later_starts_a_new_count() {
         let mut clicks = Clicks::default();
         let now = Instant::now();
         let later = now + Duration::from_millis(401);

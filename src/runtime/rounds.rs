@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 use tokio::time::sleep_until;
 
 use super::agent::Heard as AgentHeard;
-use super::away::{LOOK_AGAIN, Reason};
+use super::away::{CHECK_EVERY, Reason};
 use super::input::{Event, Reply};
 use super::pacer::Urgency;
 use super::signals::Signal;
@@ -114,14 +114,15 @@ impl Shell {
     fn deadline(&self, tick: Option<Instant>) -> Option<Instant> {
         let frame = self.pacer.deadline().filter(|_| self.may_draw());
         let stopped = self.stage == Stage::Away(Reason::Stopped);
-        let look = stopped.then(|| self.state.now + LOOK_AGAIN);
-        let listen = self.deaf_until.filter(|_| !self.listens());
+        let look = stopped.then(|| self.state.now + CHECK_EVERY);
+        let listen = self.events_paused_until.filter(|_| !self.listens());
         [frame, tick, look, listen].into_iter().flatten().min()
     }
 
     /// Whether to read the agent's events again.
     fn listens(&self) -> bool {
-        self.deaf_until.is_none_or(|until| until <= self.state.now)
+        self.events_paused_until
+            .is_none_or(|until| until <= self.state.now)
     }
 
     async fn take(&mut self, heard: Heard, watch: &mut Stopwatch) {
@@ -142,7 +143,7 @@ impl Shell {
             }
             Heard::Job(result) => {
                 if matches!(result, JobResult::Edited(_) | JobResult::EditedAsked { .. }) {
-                    self.step_in().await;
+                    self.retake_terminal().await;
                 }
                 self.pacer.want(Urgency::Now);
                 self.tell(Msg::JobDone(result)).await;
@@ -180,7 +181,7 @@ impl Shell {
         self.pacer.want(Urgency::Now);
         match event {
             Event::Key(key) => {
-                panic::rehearse();
+                panic::inject_fault();
                 self.tell(Msg::Key(key)).await;
             }
             Event::Pasted(text) => self.tell(Msg::Pasted(text)).await,
@@ -210,7 +211,7 @@ impl Shell {
         if self.can_show(&heard) {
             self.pacer.want(Urgency::Soon);
         } else {
-            self.deaf_until = Some(self.state.now + UNSEEN);
+            self.events_paused_until = Some(self.state.now + UNSEEN);
         }
         match heard {
             AgentHeard::Events(events) => {
@@ -273,7 +274,7 @@ impl Shell {
     /// program for nothing. A flood is read at once: left unread, it would block its sender.
     fn rest(&mut self) {
         let trickles = (1..FLOOD).contains(&std::mem::take(&mut self.unseen));
-        self.deaf_until = self.pacer.next_output().filter(|_| trickles);
+        self.events_paused_until = self.pacer.next_output().filter(|_| trickles);
     }
 
     async fn frame(&mut self) -> Option<Vec<u8>> {

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_is_there_in_the_next_session_and_private() {
+    fn sent_messages_are_in_the_next_sessions_history_and_private() {
         let data = TempDir::new().expect("a directory");
         assert_eq!(keep(&data, "/w").history().expect("read"), [""; 0]);
         for text in ["one", "two\nlines \u{1b}", "three"] {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_spoils_only_itself() {
+    fn a_torn_line_damages_only_itself() {
         let data = TempDir::new().expect("a directory");
         keep(&data, "/w").add_to_history("one").expect("written");
         let path = data.path().join("data/history.jsonl");
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_is_taken_over_from_a_program_that_is_gone() {
+    fn a_draft_is_taken_over_from_a_program_that_crashed() {
         let data = TempDir::new().expect("a directory");
         let mut crashed = keep(&data, "/w");
         crashed.keep_draft("a long draft").expect("written");

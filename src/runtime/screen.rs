@@ -73,7 +73,7 @@ impl Screen {
         let caret = paint(area, &mut self.next);
         let encoder = &mut self.encoder;
         if self.shown.area != area {
-            encoder.begin_anew();
+            encoder.clear_screen();
             self.shown = Buffer::empty(area);
         }
         compare(&self.shown, &self.next, &mut self.changed);

@@ -165,7 +165,7 @@ mod tests {
     const BEFORE: [&str; 8] = ["title", "a", "b", "c", "d", "e", "f", "input"];
 
     #[test]
-    fn a_conversation_that_goes_on_moves_up() {
+    fn a_growing_conversation_scrolls_up() {
         let after = screen(&["title", "b", "c", "d", "e", "f", "g", "input"]);
         let shift = find(&screen(&BEFORE), &after, after.area);
         let expected = Shift {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_scrolled_back_moves_down() {
+    fn a_conversation_that_is_scrolled_back_moves_down() {
         let after = screen(&["title", "y", "z", "a", "b", "c", "d", "input"]);
         let shift = find(&screen(&BEFORE), &after, after.area);
         let expected = Shift {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_or_changes_altogether_does_not_move() {
+    fn unchanged_and_completely_changed_rows_are_not_moved() {
         let other = screen(&["title", "1", "2", "3", "4", "5", "6", "input"]);
         assert_eq!(find(&screen(&BEFORE), &other, other.area), None);
         let same = screen(&BEFORE);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_part_that_may_move_is_looked_at() {
+    fn only_the_area_that_may_scroll_is_searched() {
         let before = screen(&["a|x", "b|x", "c|x", "d|x", "e|x", "f|x"]);
         let after = screen(&["b|x", "c|y", "d|x", "e|z", "f|x", "g|x"]);
         let part = Rect::new(0, 0, 1, 6);

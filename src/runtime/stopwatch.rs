@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_round_says_what_it_spent_its_time_on() {
+    fn a_slow_round_reports_what_took_its_time() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
         let mut watch = Stopwatch::start(start);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn time_while_the_program_was_stopped_is_not_its_own() {
+    fn time_while_the_program_was_stopped_is_not_counted() {
         let start = Instant::now();
         let mut watch = Stopwatch::start(start);
         watch.lap(None, start + Duration::from_secs(60));

@@ -69,7 +69,7 @@ mod tests {
     use super::{Mark, title};
 
     #[test]
-    fn a_title_names_the_project_and_what_goes_on() {
+    fn the_title_names_the_project_and_its_state() {
         assert_eq!(title("/home/me/shop", Mark::Rests), "shop — agent-tui");
         assert_eq!(
             title("/home/me/shop", Mark::Works),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_cannot_speak_to_the_terminal() {
+    fn a_directory_name_cannot_control_the_terminal() {
         assert_eq!(
             title("/a/b\x07\x1b]52;c;eA==\x07\u{9d}", Mark::Rests),
             "b]52;c;eA== — agent-tui"

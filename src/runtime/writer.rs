@@ -94,7 +94,7 @@ mod tests {
     use std::io::Read;
 
     #[tokio::test]
-    async fn a_reader_that_does_not_read_keeps_only_the_writer_waiting() {
+    async fn a_blocked_reader_blocks_only_the_writer() {
         let (mut reader, terminal) = std::io::pipe().expect("a pipe");
         let mut writer = Writer::start_with(terminal).expect("a thread");
         let frame = vec![b'x'; 1 << 20];
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_terminal_that_is_gone_is_an_error_and_no_signal() {
+    async fn a_lost_terminal_is_an_error_and_no_signal() {
         let (reader, terminal) = std::io::pipe().expect("a pipe");
         let mut writer = Writer::start_with(terminal).expect("a thread");
         drop(reader);

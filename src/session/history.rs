@@ -236,6 +236,7 @@ impl History {
             | Record::Started { .. }
             | Record::Reply { .. }
             | Record::Mode { .. }
+            | Record::Renamed { .. }
             | Record::Todos { .. }
             | Record::Retry { .. }
             | Record::Thinking { .. }

@@ -50,6 +50,9 @@ pub enum Record {
         version: u32,
         provider: String,
         model: String,
+        /// The branch that the workspace's repository is on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
     },
     /// A call has started this subagent. The first line of the subagent.
     Started {
@@ -67,6 +70,8 @@ pub enum Record {
     Reply { text: String },
     /// The permission mode from now on.
     Mode { mode: Mode },
+    /// The person gave the session a title.
+    Renamed { title: String },
     /// The shell's directory changed.
     Moved { cwd: PathBuf },
 

@@ -144,6 +144,7 @@ fn session() -> Vec<Record> {
         version: 2,
         provider: "script".into(),
         model: "m".into(),
+        branch: None,
     };
     vec![
         Record::Session {

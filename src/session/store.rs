@@ -124,6 +124,22 @@ impl Store {
         })
     }
 
+    /// Gives a session a title, unless a program has it open. Its age stays the same.
+    pub fn rename(&self, found: &Found, title: &str) -> Result<(), StoreError> {
+        let unusable = |error: io::Error| StoreError::Unusable {
+            path: found.path.clone(),
+            problem: error.into(),
+        };
+        let written = std::fs::metadata(&found.path).and_then(|data| data.modified());
+        let (mut log, _) = self.open(found)?;
+        let title = title.to_owned();
+        log.write(&Record::Renamed { title }).map_err(unusable)?;
+        if let (Ok(written), Some(file)) = (written, log.file_to_sync()) {
+            file.set_modified(written).map_err(unusable)?;
+        }
+        Ok(())
+    }
+
     fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let folders = std::fs::read_dir(&self.root).into_iter();
         folders.flatten().flatten().map(|folder| folder.path())

@@ -52,6 +52,13 @@ fn cut_off(history: &History, known: usize) -> Vec<AgentEvent> {
     events.collect()
 }
 
+/// The run of a conversation is over; what its listeners are told of the calls that ended with it.
+pub fn end(history: &mut History) -> Vec<AgentEvent> {
+    let known = history.cut_off().len();
+    history.end();
+    cut_off(history, known)
+}
+
 fn told(
     record: Record,
     history: &History,
@@ -71,6 +78,7 @@ fn told(
         Record::Notice { text } => session(SessionEvent::Notice(text)),
         Record::Reply { text } => session(SessionEvent::Reply(text)),
         Record::Mode { mode } => session(SessionEvent::ModeIs(mode)),
+        Record::Renamed { title } => session(SessionEvent::Renamed(title)),
         Record::User { message } => turn(TurnEvent::Prompted(message)),
         Record::Refused => turn(TurnEvent::Refused),
         Record::Told { message } => turn(TurnEvent::Delivered(message)),
@@ -375,9 +383,7 @@ pub fn last_agent(lines: &[Line]) -> AgentId {
 impl Recalled {
     /// Everything that the conversation had running ended with the program.
     fn end(&mut self, history: &mut History, last: Option<Recorded>) {
-        let known = history.cut_off().len();
-        history.end();
-        for event in cut_off(history, known) {
+        for event in end(history) {
             self.tell(last, event);
         }
     }

@@ -50,7 +50,7 @@ mod tests {
     use super::{clean, without_controls};
 
     #[test]
-    fn c7_json_holds_no_character_that_a_terminal_obeys() {
+    fn c7_json_contains_no_control_characters() {
         let value = json!({ "result": "a\u{9b}31m\u{7f}\u{1b}[0m\u{85}é" });
         let text = without_controls(&value.to_string()).into_owned();
         assert_eq!(text, r#"{"result":"a\u009b31m\u007f\u001b[0m\u0085é"}"#);

@@ -31,14 +31,14 @@ mod tests {
     use super::{beginning, first_line, shortened};
 
     #[test]
-    fn what_is_left_out_is_marked() {
+    fn omitted_text_is_marked() {
         assert_eq!(beginning("äöü", 2), "äö");
         assert_eq!(shortened("äöü", 3, "…"), "äöü");
         assert_eq!(shortened("äöü", 2, "… [cut]"), "äö… [cut]");
     }
 
     #[test]
-    fn of_several_lines_the_first_stands_for_all() {
+    fn a_message_of_several_lines_is_shown_by_its_first() {
         assert_eq!(first_line("one\ntwo", 80), "one…");
         assert_eq!(first_line(" one \n", 80), "one");
         assert_eq!(

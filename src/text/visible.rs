@@ -38,7 +38,7 @@ pub fn number(character: char) -> String {
 
 /// Whether the hidden character at `index` of a cluster is used as intended: joins emoji, selects their coloured form,
 /// or shapes a script that is written with joiners.
-pub fn is_rightful(cluster: &[char], index: usize) -> bool {
+pub fn is_intended(cluster: &[char], index: usize) -> bool {
     let before = index.checked_sub(1).map(|before| cluster[before]);
     let after = cluster.get(index + 1).copied();
     match cluster[index] {

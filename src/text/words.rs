@@ -46,7 +46,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn suggests_only_what_is_alike() {
+    fn suggests_only_similar_words() {
         let known = ["scroll", "select", "search"];
         assert_eq!(nearest("Scrol", known), Some("scroll"));
         assert_eq!(nearest("panel", known), None);

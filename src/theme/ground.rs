@@ -102,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_answer_is_read_without_harm(answer in any::<String>(), digits in "(rgba?:|#)[0-9a-gé/]{0,20}") {
+        fn any_reply_of_the_terminal_is_harmless(answer in any::<String>(), digits in "(rgba?:|#)[0-9a-gé/]{0,20}") {
             Ground::from_osc11(&answer);
             Ground::from_osc11(&digits);
             Ground::from_colorfgbg(&answer);

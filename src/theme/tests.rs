@@ -95,7 +95,7 @@ fn every_theme_has_every_role_and_its_own_name() {
 }
 
 #[test]
-fn what_the_person_wrote_and_the_marks_beside_it_can_be_read_on_its_ground() {
+fn the_persons_text_and_marks_are_readable_on_their_background() {
     for theme in builtins().filter(|theme| theme.name != "ansi16") {
         let ground = theme.style(Role::UserGround).bg.and_then(Rgb::of);
         let ground = ground.expect("a ground");
@@ -185,7 +185,7 @@ fn without(cone: [[f64; 3]; 3], Rgb(red, green, blue): Rgb) -> [f64; 3] {
 }
 
 #[test]
-fn added_and_removed_lines_differ_for_eyes_that_confuse_red_and_green() {
+fn added_and_removed_lines_differ_for_red_green_colour_blindness() {
     const NO_RED: [[f64; 3]; 3] = [
         [0.112, 0.888, 0.0],
         [0.112, 0.888, 0.0],
@@ -224,7 +224,7 @@ fn added_and_removed_lines_differ_for_eyes_that_confuse_red_and_green() {
 }
 
 #[test]
-fn only_what_must_stand_out_has_a_ground() {
+fn only_prominent_roles_have_a_background() {
     let painted = [
         Role::Selection,
         Role::Chosen,
@@ -245,7 +245,7 @@ fn only_what_must_stand_out_has_a_ground() {
 }
 
 #[test]
-fn colours_fall_to_the_nearest_that_the_terminal_has() {
+fn colours_become_the_nearest_that_the_terminal_has() {
     let dark = theme("dark");
     let at = |depth, role| dark.clone().at(depth).style(role);
     let fallen = [
@@ -273,7 +273,7 @@ fn colours_fall_to_the_nearest_that_the_terminal_has() {
 }
 
 #[test]
-fn sixteen_colours_have_no_ground_but_marks_instead() {
+fn with_sixteen_colours_marks_replace_backgrounds() {
     let light = theme("light").at(Depth::Ansi16);
     let expected = [
         (Role::Added, Style::new().fg(Color::Green)),
@@ -300,7 +300,7 @@ fn the_theme_of_sixteen_colours_has_no_others() {
 }
 
 #[test]
-fn without_colours_things_can_still_be_told_apart() {
+fn without_colours_roles_still_differ() {
     for theme in builtins()
         .map(|theme| theme.at(Depth::None))
         .chain([Theme::plain()])
@@ -347,7 +347,7 @@ fn without_colours_things_can_still_be_told_apart() {
 }
 
 #[test]
-fn the_environment_says_how_many_colours_there_are() {
+fn the_number_of_colours_comes_from_the_environment() {
     let said = [
         ("TERM=xterm-256color COLORTERM=truecolor", Depth::True),
         ("TERM=xterm-256color COLORTERM=24bit", Depth::True),
@@ -410,7 +410,7 @@ fn the_theme_follows_the_terminal_unless_it_is_named() {
 }
 
 #[test]
-fn a_theme_of_ones_own_changes_what_it_names() {
+fn a_custom_theme_changes_only_what_it_names() {
     let (mine, problems) = parse(
         "inherit = 'light'\n[roles]\nerror = 'lava'\nkey = { fg = 208, bg = 'blue', bold = false, dim = true }\n\
          [palette]\nlava = '#f30'\naccent = 'magenta'",
@@ -433,7 +433,7 @@ fn a_theme_of_ones_own_changes_what_it_names() {
 }
 
 #[test]
-fn a_theme_lies_over_the_one_for_its_ground() {
+fn a_theme_extends_the_one_for_its_background() {
     let (mine, _) = parse("name = 'paper'\nground = 'light'");
     let light = theme("light");
     assert_eq!(
@@ -547,7 +547,7 @@ fn a_file_that_is_not_toml_is_refused_with_its_place() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_without_harm(text in any::<String>(), word in "\\PC{0,12}") {
+    fn any_text_is_parsed_without_a_panic(text in any::<String>(), word in "\\PC{0,12}") {
         let _ = Theme::parse(&text, Path::new("x"));
         let _ = Theme::parse(&format!("[roles]\nerror = '{word}'\n{word} = 'red'"), Path::new("x"));
     }

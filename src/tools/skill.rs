@@ -78,10 +78,9 @@ impl Tool for Skill {
         cx.allow(&with_folder(&skill.allows, &skill.folder));
         let arguments = input.args.unwrap_or_default();
         let text = text(&skill.folder, &skill.instructions, arguments.trim());
-        let allowed = allowed(&skill.allows);
         Ok(ToolOutput {
             for_person: ForPerson {
-                sentence: Some(format!("{}{allowed}", skill.allows.file.name)),
+                sentence: Some(skill.allows.file.name.clone()),
                 ..ForPerson::default()
             },
             ..ToolOutput::text(text)
@@ -110,14 +109,6 @@ pub fn with_folder(allows: &Allows, folder: &Path) -> Allows {
     let mut allows = allows.clone();
     allows.rules.extend(names::reading_below(folder));
     allows
-}
-
-/// What is allowed for a turn, for people.
-pub fn allowed(allows: &Allows) -> String {
-    if allows.rules.is_empty() {
-        return String::new();
-    }
-    format!("; allows {} for this turn", allows.rules.join(", "))
 }
 
 /// A person who starts a skill or command grants what its file allows. The model must not grant it to itself.

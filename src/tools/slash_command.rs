@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::skill::{allowed, confirmed_if_it_allows, list};
+use super::skill::{confirmed_if_it_allows, list};
 use super::template::Template;
 use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
@@ -84,10 +84,9 @@ impl Tool for SlashCommand {
             })?;
             outputs.push(output);
         }
-        let file = &command.allows.file.name;
         Ok(ToolOutput {
             for_person: ForPerson {
-                sentence: Some(format!("{file}{}", allowed(&command.allows))),
+                sentence: Some(command.allows.file.name.clone()),
                 ..ForPerson::default()
             },
             ..ToolOutput::text(template.filled(&outputs))

@@ -64,7 +64,7 @@ struct Key {
     width: u16,
     epoch: u64,
     open: bool,
-    hugs: bool,
+    joins_previous: bool,
     margin: u16,
     /// How long a call has been running, and how much of its output is shown meanwhile.
     live: (u64, usize),
@@ -135,7 +135,7 @@ impl CellCache {
             width,
             epoch: state.settings.theme_epoch,
             open: entry.open,
-            hugs: cells::hugs(entry, state),
+            joins_previous: cells::joins_previous(entry, state),
             margin: cells::margin(&entry.cell),
             live: live(entry, state),
             fold,
@@ -180,7 +180,7 @@ impl CellCache {
 
 impl Laid {
     fn lead(&self) -> usize {
-        usize::from(!self.key.hugs)
+        usize::from(!self.key.joins_previous)
     }
 
     fn waits_for_colours(&self) -> bool {

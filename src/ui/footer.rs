@@ -186,6 +186,7 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
             | Context::Choice
             | Context::ChoiceText
             | Context::Picker
+            | Context::Rename
             | Context::Pager
             | Context::Help
             | Context::Trust,

@@ -63,9 +63,10 @@ pub struct Columns {
 impl Columns {
     /// The second column begins after the longest name, except for names that are too long.
     pub fn of<'a>(entries: impl Iterator<Item = Entry<'a>> + Clone, room: usize) -> Self {
-        let has_about = entries.clone().any(|entry| !entry.about.is_empty());
+        let described = entries.clone().filter(|entry| !entry.about.is_empty());
+        let has_about = described.clone().next().is_some();
         let has_marks = entries.clone().any(|entry| entry.mark.is_some());
-        let names = entries.clone().map(|entry| width(&clean(entry.name)));
+        let names = described.map(|entry| width(&clean(entry.name)));
         let names = names
             .filter(|name| *name <= room * 2 / 5)
             .max()

@@ -31,6 +31,8 @@ mod rig;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -113,6 +115,7 @@ impl Caches {
                 dialog: Some(DialogRest::default()),
                 detail: None,
                 diff_width: 0,
+                matches: None,
             };
         }
         let asked = self
@@ -155,6 +158,17 @@ impl Caches {
             dialog,
             detail,
             diff_width: self.diff_width(state, whole),
+            matches: self.pager_matches(state),
+        }
+    }
+
+    fn pager_matches(&mut self, state: &AppState) -> Option<Arc<[usize]>> {
+        match state.dialogs.last() {
+            Some(Dialog::Pager(pager)) => {
+                let find = pager.find.as_ref()?;
+                Some(self.pager.matches(find.query()))
+            }
+            _ => None,
         }
     }
 
@@ -463,8 +477,7 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
         }
         Some(Dialog::Pager(pager)) => {
             dialogs::modal::dim(modal, theme, buf);
-            caches.pager.draw(pager, state, modal, buf);
-            None
+            caches.pager.draw(pager, state, modal, buf)
         }
         Some(Dialog::Question(_) | Dialog::Trust(_) | Dialog::Pause(_) | Dialog::ByHand(_))
         | None => caret,

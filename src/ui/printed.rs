@@ -56,7 +56,7 @@ fn rows(entry: &Entry, state: &AppState, width: u16, code: &mut dyn CodeColours)
         let blank = Span::raw(" ".repeat(usize::from(margin)));
         line.spans.insert(0, blank);
     }
-    if !cells::hugs(entry, state) {
+    if !cells::joins_previous(entry, state) {
         rows.insert(0, Row::default());
     }
     rows

@@ -34,7 +34,7 @@ pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
         y += 1;
     }
     if y < area.bottom() {
-        let text = truncate(&fate(state), room);
+        let text = truncate(&when_sent(state), room);
         let line = Line::from(vec![
             Span::raw("  "),
             Span::styled(text, theme.style(Role::Faint)),
@@ -66,7 +66,7 @@ fn messages(state: &AppState, height: u16, room: usize) -> Vec<String> {
 }
 
 /// When they are sent, and the keys that change that.
-fn fate(state: &AppState) -> String {
+fn when_sent(state: &AppState) -> String {
     let when = match state.work().map(|work| &work.stage) {
         Some(Stage::Running) => match open_calls(state) {
             0 => "sent after this answer",
@@ -85,7 +85,9 @@ fn fate(state: &AppState) -> String {
     };
     let now = hint(Action::Send, state.sends_queue(), "now");
     let edit = hint(Action::HistoryPrevious, state.composer.is_free(), "edit");
-    let hints = [now, edit].into_iter().flatten();
+    let several = state.queue.len() > 1;
+    let list = hint(Action::EditQueue, several, "edit another");
+    let hints = [now, edit, list].into_iter().flatten();
     hints.fold(when.to_owned(), |line, hint| line + &hint)
 }
 

@@ -6,6 +6,7 @@ mod calls;
 mod footer;
 mod listing;
 mod matrix;
+mod paging;
 mod picking;
 mod planning;
 mod prose;

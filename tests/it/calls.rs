@@ -47,7 +47,7 @@ text = "Something else."
 "#;
 
 #[test]
-fn a_background_command_stays_in_sight_after_the_next_message() {
+fn a_background_command_stays_visible_after_the_next_message() {
     let mut tui = play(SERVER, 80, 24);
     tui.wait_for("It runs.")
         .send("more\r")

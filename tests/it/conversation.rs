@@ -173,7 +173,7 @@ fn thinking_goes_back_to_the_model_that_made_it_unchanged() {
 }
 
 #[test]
-fn unknown_tools_and_bad_inputs_are_answered_and_the_turn_goes_on() {
+fn unknown_tools_and_bad_inputs_are_answered_and_the_turn_continues() {
     let wire = Wire::Anthropic;
     let program = Program::new();
     let server = Server::start([
@@ -201,7 +201,7 @@ fn unknown_tools_and_bad_inputs_are_answered_and_the_turn_goes_on() {
 }
 
 #[test]
-fn an_input_cut_off_by_max_tokens_is_not_executed_and_the_loop_goes_on() {
+fn an_input_cut_off_by_max_tokens_is_not_executed_and_the_loop_continues() {
     let program = Program::new();
     let wire = Wire::Anthropic;
     let cut = wire.head()
@@ -223,7 +223,7 @@ fn an_input_cut_off_by_max_tokens_is_not_executed_and_the_loop_goes_on() {
 }
 
 #[test]
-fn the_same_call_is_told_at_the_third_time_and_ends_the_run_at_the_fifth() {
+fn a_repeated_call_is_reported_the_third_time_and_ends_the_run_the_fifth_time() {
     let program = Program::new();
     let wire = Wire::Anthropic;
     let replies: Vec<Reply> = (0..6)
@@ -344,7 +344,7 @@ fn rules_of_flags_allow_and_deny() {
 }
 
 #[test]
-fn a_failing_command_skips_its_siblings_and_the_turn_goes_on() {
+fn a_failing_command_skips_its_siblings_and_the_turn_continues() {
     let program = Program::new();
     let wire = Wire::Anthropic;
     let server = Server::start([
@@ -372,7 +372,7 @@ fn a_failing_command_skips_its_siblings_and_the_turn_goes_on() {
 }
 
 #[test]
-fn what_grep_does_not_find_is_no_failure() {
+fn grep_without_a_match_is_not_a_failure() {
     let program = Program::new();
     let wire = Wire::Anthropic;
     program.put("a", "x\n");
@@ -513,7 +513,7 @@ fn two_hundred_calls_in_one_message_are_answered_in_order() {
 }
 
 #[test]
-fn a_slow_drip_of_single_bytes_is_read_right() {
+fn a_slow_stream_of_single_bytes_is_read_correctly() {
     let program = Program::new();
     let wire = Wire::Responses;
     let stream = wire.stream(&[text("drip, drop – ü")]);

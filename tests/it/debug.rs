@@ -68,7 +68,7 @@ fn bad_settings(program: &Program) {
 }
 
 #[test]
-fn a_bad_turn_is_told_from_its_first_request_to_its_end_without_a_key() {
+fn a_failing_turn_is_logged_from_its_first_request_to_its_end_without_a_key() {
     let program = Program::new();
     bad_settings(&program);
     let server = bad_turn();
@@ -153,7 +153,7 @@ fn a_bad_turn_is_told_from_its_first_request_to_its_end_without_a_key() {
 }
 
 #[test]
-fn only_the_program_itself_speaks_and_never_of_what_it_was_not_asked_to_log() {
+fn the_log_has_only_the_programs_own_lines() {
     let program = Program::new();
     let server = Server::start([Wire::Anthropic.reply(&[text("hello")])]);
     ask(&program, &server, &["--debug"]);
@@ -168,7 +168,7 @@ fn only_the_program_itself_speaks_and_never_of_what_it_was_not_asked_to_log() {
 }
 
 #[test]
-fn a_connection_that_cannot_be_made_is_told_with_its_causes() {
+fn a_failed_connection_is_reported_with_its_causes() {
     let program = Program::new();
     let settings = program.put("s.json", r#"{"retries": 0}"#);
     let settings = settings.display().to_string();
@@ -243,11 +243,11 @@ fn rehearse(trouble: &str, told: &[&str]) {
 }
 
 #[test]
-fn a_panic_of_a_task_is_told() {
+fn a_panic_of_a_task_is_logged() {
     rehearse("task", &["ERROR", "panic: ", "a rehearsal"]);
 }
 
 #[test]
-fn a_round_that_takes_long_says_what_took_it() {
+fn a_slow_round_says_what_took_the_time() {
     rehearse("slow", &["WARN", "slow round", "spent=\"Input "]);
 }

@@ -132,7 +132,16 @@ fn what_a_skill_allows_needs_no_question_once_it_is_read() {
     let with = format!(
         "[[turn]]\nstep = [{{ call = \"Skill\", input = {{ skill = \"mark\" }} }}]\n{without}"
     );
-    run(&program, &with, &[]);
+    let said = result(&run(&program, &with, &[]));
+    assert!(
+        said.to_string().contains("it allows Bash(touch mark)"),
+        "{said}"
+    );
+    assert!(
+        !program.path("mark").exists(),
+        "the model grants itself nothing"
+    );
+    run(&program, &with, &["--allow", "Skill"]);
     assert!(program.path("mark").exists());
 }
 
@@ -192,7 +201,7 @@ fn the_model_uses_a_command_as_the_person_would() {
     let output = run(
         &program,
         &calling("SlashCommand", "{ command = \"/count words\" }"),
-        &[],
+        &["--allow", "SlashCommand"],
     );
     let said = result(&output);
     assert!(said.to_string().contains("Count words: one"), "{said}");

@@ -311,7 +311,7 @@ fn keys_do_not_reach_commands_logs_or_sessions() {
 
 /// bash runs exactly the command that was decided: none of the person's variables changes it.
 #[test]
-fn nothing_in_the_environment_steers_a_command_elsewhere() {
+fn no_variable_changes_what_a_command_does() {
     let program = Program::new();
     let outside = program.data().join("outside");
     std::fs::create_dir_all(outside.join("src")).expect("made");
@@ -378,8 +378,7 @@ fn a_settings_file_of_an_untrusted_project_can_only_tighten() {
 }
 
 #[test]
-fn a_rule_that_the_person_saved_counts_in_the_next_run_and_one_that_came_with_the_project_does_not()
-{
+fn a_saved_rule_applies_in_the_next_run_and_one_that_came_with_the_project_does_not() {
     let decision = |program: &Program| {
         let call = ["permissions", "check", "Bash", r#"{"command": "make all"}"#];
         let answer: serde_json::Value =
@@ -412,7 +411,7 @@ fn it_runs_without_a_home() {
 }
 
 #[test]
-fn a_cd_does_not_lead_around_a_deny_rule() {
+fn a_cd_does_not_bypass_a_deny_rule() {
     let program = Program::new();
     program.put("secrets/key.pem", "s3cret");
     let wire = Wire::Anthropic;
@@ -433,7 +432,7 @@ fn a_cd_does_not_lead_around_a_deny_rule() {
 }
 
 #[test]
-fn searches_leave_out_what_rules_keep_from_being_read() {
+fn searches_skip_files_that_rules_deny() {
     let program = Program::new();
     program.put("deep/.env", "KEY=s3cret\n");
     program.put("open.txt", "KEY=public\n");
@@ -455,7 +454,7 @@ fn searches_leave_out_what_rules_keep_from_being_read() {
 }
 
 #[test]
-fn a_reader_that_does_not_read_does_not_keep_the_program_from_ending() {
+fn a_blocked_reader_does_not_prevent_the_program_from_ending() {
     let program = Program::new();
     let wire = Wire::OpenAi;
     let long: &'static str = Box::leak("0123456789abcdef".repeat(1 << 18).into_boxed_str());
@@ -471,7 +470,7 @@ fn a_reader_that_does_not_read_does_not_keep_the_program_from_ending() {
 }
 
 #[test]
-fn the_rules_of_claude_code_count_as_well() {
+fn the_rules_of_claude_code_apply_too() {
     let program = Program::new();
     program.put(
         ".claude/settings.json",
@@ -487,7 +486,7 @@ fn the_rules_of_claude_code_count_as_well() {
 }
 
 #[test]
-fn text_from_outside_cannot_command_the_terminal() {
+fn text_from_outside_cannot_control_the_terminal() {
     let program = Program::new();
     program.put(
         ".agent-tui/settings.json",
@@ -502,7 +501,7 @@ fn text_from_outside_cannot_command_the_terminal() {
 }
 
 #[test]
-fn who_waits_for_a_pipe_that_nobody_closes_is_told_so() {
+fn waiting_for_an_open_pipe_is_announced() {
     let program = Program::new();
     let mut child = program
         .command(&["-p", "help", "--provider", "builtin"])
@@ -541,7 +540,7 @@ fn a_result_says_what_it_cost_where_the_price_is_known() {
 }
 
 #[test]
-fn a_cost_that_cannot_be_bounded_is_told() {
+fn a_cost_that_cannot_be_limited_is_reported() {
     let program = Program::new();
     let output = priced(&program, r#"{"maxCost": 1.0}"#);
     assert_eq!(output.result().get("total_cost_usd"), None);
@@ -550,7 +549,7 @@ fn a_cost_that_cannot_be_bounded_is_told() {
 }
 
 #[test]
-fn a_time_zone_that_is_a_pipe_does_not_keep_it_from_starting() {
+fn a_time_zone_that_is_a_pipe_does_not_prevent_the_start() {
     let program = Program::new();
     let pipe = program.path("zone");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();

@@ -115,7 +115,7 @@ fn exit_2_before_a_call_denies_it_and_says_why_to_the_model() {
 }
 
 #[test]
-fn a_rewritten_command_is_held_against_the_rules_again() {
+fn a_rewritten_command_is_checked_against_the_rules_again() {
     let program = Program::new();
     let answer = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow",
         "updatedInput": {"command": "touch made"}}});
@@ -135,7 +135,7 @@ fn a_rewritten_command_is_held_against_the_rules_again() {
 }
 
 #[test]
-fn a_hooks_allow_counts_for_the_default_and_beats_no_rule() {
+fn a_hooks_allow_replaces_the_default_and_overrides_no_rule() {
     let program = Program::new();
     let answer = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}});
     hook(&program, "PreToolUse", &format!("echo '{answer}'"));
@@ -273,7 +273,7 @@ fn a_prompt_can_be_refused_or_added_to() {
 }
 
 #[test]
-fn a_stop_hook_makes_the_model_go_on_once() {
+fn a_stop_hook_makes_the_model_continue_once() {
     let program = Program::new();
     let once = "cat >> stops.jsonl; [ $(wc -l < stops.jsonl) = 1 ] && { echo test it >&2; exit 2; }; exit 0";
     hook(&program, "Stop", once);
@@ -297,7 +297,7 @@ fn a_stop_hook_makes_the_model_go_on_once() {
 }
 
 #[test]
-fn a_stop_hook_that_always_objects_ends_nevertheless() {
+fn a_stop_hook_that_always_blocks_still_ends() {
     let program = Program::new();
     hook(&program, "Stop", "echo more >&2; exit 2");
     let output = run(&program, &[], &[]);
@@ -379,7 +379,7 @@ fn keys_reach_no_hook() {
 }
 
 #[test]
-fn g5_what_a_hook_prints_cannot_command_the_terminal() {
+fn g5_hook_output_cannot_control_the_terminal() {
     let program = Program::new();
     hook(
         &program,
@@ -480,7 +480,7 @@ fn a_wrong_matcher_is_an_error_that_names_its_place() {
 }
 
 #[test]
-fn the_person_is_asked_about_what_a_hook_made_of_the_call() {
+fn the_person_is_asked_about_the_call_as_a_hook_rewrote_it() {
     let program = Program::new();
     let answer = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask",
         "permissionDecisionReason": "look closely", "updatedInput": {"command": "touch rewritten.txt"}}});

@@ -141,7 +141,7 @@ fn repository_is_harmless(below: &str, prepare: impl FnOnce(&Program, &Path)) ->
 }
 
 #[test]
-fn a2_an_ordinary_repository_is_looked_at_without_a_question() {
+fn a2_an_ordinary_repository_is_read_without_asking() {
     let results = repository_is_harmless("", |_, _| {});
     assert!(results.contains("modified:   a.txt"), "{results}");
     assert!(results.contains("-six\n+new"), "{results}");
@@ -164,7 +164,7 @@ fn a2a_a_continued_line_hides_no_filter() {
 }
 
 #[test]
-fn a2b_a_directory_in_disguise_hides_no_repository_above_it() {
+fn a2b_a_fake_git_directory_hides_no_repository_above_it() {
     repository_is_harmless("sub", |program, evil| {
         program.put("sub/.git/HEAD", "garbage\n");
         for folder in ["objects", "refs"] {
@@ -200,7 +200,7 @@ fn a2c_a2d_blanks_in_names_hide_no_configuration() {
 }
 
 #[test]
-fn a2e_a2f_merges_are_not_made_again() {
+fn a2e_a2f_merges_are_not_repeated() {
     repository_is_harmless("", |program, evil| {
         let text = format!(
             "[merge \"x\"]\n\tdriver = {}\n[log]\n\tdiffMerges = remerge",
@@ -221,7 +221,7 @@ fn a2g_a_submodule_in_a_split_index_is_not_entered() {
 }
 
 #[test]
-fn a2h_a_submodule_of_the_past_is_not_entered() {
+fn a2h_a_former_submodule_is_not_entered() {
     repository_is_harmless("", |program, evil| {
         submodule(program, evil);
         let root = program.workspace();
@@ -232,7 +232,7 @@ fn a2h_a_submodule_of_the_past_is_not_entered() {
 }
 
 #[test]
-fn a2_a_configuration_of_the_person_that_lies_in_the_workspace_is_not_obeyed_unasked() {
+fn a2_the_persons_configuration_in_the_workspace_is_not_applied_without_asking() {
     let program = Program::new();
     repository(&program);
     let (evil, canary) = evil(&program);

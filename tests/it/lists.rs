@@ -17,7 +17,23 @@ fn an_earlier_session_is_resumed_from_the_list_that_shows_its_end() {
 }
 
 #[test]
-fn a_theme_shows_itself_while_it_is_chosen_and_goes_with_esc() {
+fn a_session_is_renamed_in_the_list_and_keeps_its_title() {
+    let program = Program::new();
+    program.run(&["-p", "find *.nothing", "--provider", "builtin"]);
+    let mut tui = Pty::spawn_in(program, &BUILTIN, 120, 40);
+    tui.wait_for("builtin").send("/sessions\r");
+    tui.wait_for("1 message").send("\x12");
+    tui.wait_for("New title: find *.nothing");
+    tui.send("\x15look for nothing\r")
+        .wait_for("session renamed");
+    tui.send("\x1b").wait_gone("Sessions in this directory");
+    tui.send("/sessions\r").wait_for("look for nothing");
+    tui.send("\x1b").wait_gone("Sessions in this directory");
+    tui.send("\x03\x03").exit();
+}
+
+#[test]
+fn a_theme_is_previewed_while_selected_and_esc_removes_it() {
     let environment = [("COLORTERM", "truecolor")];
     let arguments = ["--provider", "builtin", "--theme", "dark"];
     let mut tui = Pty::spawn_with(Program::new(), &arguments, &environment, 80, 24);
@@ -42,6 +58,9 @@ fn the_doctor_is_read_on_a_page_that_esc_closes() {
     tui.wait_for("─ Setup ").wait_gone("checking");
     tui.send("G")
         .wait_until(|screen| !screen.contents().contains("more ↓"));
+    tui.send("g/sandbox\r").wait_for("n next match");
+    tui.send("n").wait_for("2 of ");
+    tui.send("\x1b").wait_gone("next match");
     tui.send("\x1b").wait_gone("─ Setup ");
     tui.send("\x03\x03").exit();
 }

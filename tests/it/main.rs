@@ -12,6 +12,7 @@ mod hooks;
 mod hostile;
 mod lists;
 mod messages;
+mod nested;
 mod offering;
 mod resume;
 mod retries;

@@ -53,7 +53,7 @@ fn sent(tui: &Pty) -> Vec<String> {
 }
 
 #[test]
-fn what_is_sent_while_a_command_is_being_stopped_goes_out_when_it_has_stopped() {
+fn a_message_sent_while_a_command_stops_is_sent_once_it_has_stopped() {
     let mut tui = stubborn();
     tui.send("\x1b").wait_for("stopping");
     tui.send("rather this\r")
@@ -67,7 +67,7 @@ fn what_is_sent_while_a_command_is_being_stopped_goes_out_when_it_has_stopped() 
 }
 
 #[test]
-fn what_waited_before_the_interrupt_comes_back_with_a_word() {
+fn queued_messages_come_back_after_an_interrupt_with_a_notice() {
     let mut tui = stubborn();
     tui.send("later\r").wait_for("» later");
     tui.send("\x1b")
@@ -78,7 +78,7 @@ fn what_waited_before_the_interrupt_comes_back_with_a_word() {
 }
 
 #[test]
-fn a_message_that_waits_can_be_edited_and_is_sent_once() {
+fn a_queued_message_can_be_edited_and_is_sent_once() {
     let mut tui = stubborn();
     tui.send("first\r").wait_for("» first");
     tui.send("secnd\r").wait_for("» secnd");
@@ -92,7 +92,7 @@ fn a_message_that_waits_can_be_edited_and_is_sent_once() {
 }
 
 #[test]
-fn text_of_an_answer_that_broke_off_stays_and_is_there_again_when_it_is_resumed() {
+fn text_of_a_broken_answer_stays_and_is_there_after_resuming() {
     let mut tui = play(Program::new(), BREAKS, &[]);
     tui.wait_for("❯").send("go\r");
     tui.wait_for("Now to its end.").wait_gone("interrupt");

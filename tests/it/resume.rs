@@ -97,7 +97,7 @@ fn resume_takes_an_id_or_its_beginning_and_fork_leaves_the_original_alone() {
 }
 
 #[test]
-fn a_session_that_is_in_use_is_not_opened_twice() {
+fn a_session_in_use_is_not_opened_twice() {
     let program = Program::new();
     let wire = Wire::Anthropic;
     let server = Server::start([
@@ -122,7 +122,7 @@ fn a_session_that_is_in_use_is_not_opened_twice() {
 }
 
 #[test]
-fn a_damaged_log_costs_only_its_damaged_lines() {
+fn a_damaged_log_loses_only_its_damaged_lines() {
     let program = Program::new();
     let wire = Wire::Anthropic;
     let server = Server::start([wire.reply(&[text("One.")]), wire.reply(&[text("Two.")])]);
@@ -338,7 +338,7 @@ fn assert_valid(messages: &Value) {
 }
 
 #[test]
-fn what_a_cut_off_write_left_is_swept_on_resume() {
+fn leftovers_of_an_interrupted_write_are_removed_on_resume() {
     let program = Program::new();
     let wire = Wire::Anthropic;
     let server = Server::start([wire.reply(&[text("One.")]), wire.reply(&[text("Two.")])]);

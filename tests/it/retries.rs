@@ -51,7 +51,7 @@ fn a_rate_limit_is_waited_for_as_long_as_the_server_says() {
 }
 
 #[test]
-fn trouble_of_the_server_is_retried_in_every_wire_format() {
+fn server_errors_are_retried_in_every_wire_format() {
     for wire in Wire::ALL {
         for status in [408, 409, 500, 502, 503, 529] {
             assert_recovers(Reply::error(status, "{}").header("retry-after", "0"), wire);
@@ -60,7 +60,7 @@ fn trouble_of_the_server_is_retried_in_every_wire_format() {
 }
 
 #[test]
-fn a_stream_cut_inside_text_is_asked_for_again_without_doubling_it() {
+fn a_stream_cut_inside_text_is_retried_without_repeating_the_text() {
     for wire in Wire::ALL {
         let cut = vec![
             Piece::Bytes((wire.head() + &wire.part(0, &text("half"))).into_bytes()),
@@ -72,7 +72,7 @@ fn a_stream_cut_inside_text_is_asked_for_again_without_doubling_it() {
 }
 
 #[test]
-fn a_stream_cut_inside_a_call_runs_nothing_and_is_asked_for_again() {
+fn a_stream_cut_inside_a_call_runs_nothing_and_is_retried() {
     for wire in Wire::ALL {
         let part = wire.part(0, &bash("c1", "touch never"));
         // Half of the call's bytes: its input is incomplete in any case.
@@ -87,7 +87,7 @@ fn a_stream_cut_inside_a_call_runs_nothing_and_is_asked_for_again() {
 }
 
 #[test]
-fn a_stream_that_ends_without_its_final_event_counts_as_cut() {
+fn a_stream_without_its_final_event_is_treated_as_cut() {
     for wire in Wire::ALL {
         assert_recovers(
             Reply::stream(wire.head() + &wire.part(0, &text("half"))),
@@ -269,7 +269,7 @@ fn a_page_instead_of_a_stream_is_explained() {
 }
 
 #[test]
-fn a_redirect_is_not_followed_so_the_key_stays_where_it_belongs() {
+fn a_redirect_is_not_followed_so_the_key_goes_nowhere_else() {
     let program = Program::new();
     let other = Server::start([Wire::OpenAi.reply(&[text("stolen")])]);
     let server =
@@ -281,7 +281,7 @@ fn a_redirect_is_not_followed_so_the_key_stays_where_it_belongs() {
 }
 
 #[test]
-fn a_host_that_does_not_exist_and_a_port_nobody_listens_on_are_told_apart() {
+fn an_unknown_host_and_a_closed_port_have_different_messages() {
     let program = Program::new();
     std::fs::create_dir_all(program.config()).expect("config");
     std::fs::write(program.config().join("settings.json"), r#"{"retries": 0}"#).expect("written");
@@ -300,7 +300,7 @@ fn a_host_that_does_not_exist_and_a_port_nobody_listens_on_are_told_apart() {
 }
 
 #[test]
-fn a_silent_stream_counts_as_broken() {
+fn a_silent_stream_is_treated_as_broken() {
     let wire = Wire::Anthropic;
     let program = Program::new();
     let settings = program
@@ -321,7 +321,7 @@ fn a_silent_stream_counts_as_broken() {
 }
 
 #[test]
-fn a_request_is_given_up_after_its_tries() {
+fn a_request_fails_after_its_retries() {
     let program = Program::new();
     let settings = program
         .put("s.json", r#"{"retries": 2}"#)

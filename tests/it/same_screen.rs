@@ -107,7 +107,7 @@ fn had() -> Pty {
 }
 
 #[test]
-fn what_was_left_is_what_is_gone_on_with() {
+fn a_resumed_session_looks_as_it_was_left() {
     let mut tui = had();
     let (before, text) = (cells(&tui), tui.screen());
     tui.send("\x03\x03").exit();
@@ -118,7 +118,7 @@ fn what_was_left_is_what_is_gone_on_with() {
 }
 
 #[test]
-fn another_model_finds_the_screen_as_it_was() {
+fn after_switching_the_model_the_screen_looks_the_same() {
     let mut tui = had();
     let (before, text) = (cells(&tui), tui.screen());
     tui.send("/model other\r")
@@ -130,7 +130,7 @@ fn another_model_finds_the_screen_as_it_was() {
 }
 
 #[test]
-fn the_calls_of_before_are_known() {
+fn calls_of_the_resumed_session_are_known() {
     let mut tui = had();
     tui.send("\x03\x03").exit();
     let mut again = start(tui.into_program(), &["--continue"]);

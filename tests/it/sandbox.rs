@@ -96,7 +96,7 @@ fn git_works_below_its_repository_and_in_a_linked_work_tree() {
 }
 
 #[test]
-fn what_rules_and_the_mode_allow_is_not_held_back() {
+fn the_sandbox_permits_what_rules_and_the_mode_allow() {
     let program = Program::new();
     let outside = outside(&program);
     program.put("a.txt", "one\n");
@@ -185,7 +185,7 @@ text = "Done with that."
 "#;
 
 #[test]
-fn a_command_that_was_held_back_says_so_and_runs_after_a_question() {
+fn a_blocked_command_says_so_and_runs_after_a_question() {
     let program = Program::new();
     if nothing_holds(&program) {
         return;
@@ -204,7 +204,7 @@ fn a_command_that_was_held_back_says_so_and_runs_after_a_question() {
 }
 
 #[test]
-fn with_nobody_to_ask_the_model_is_told_what_was_held_back() {
+fn headless_the_model_is_told_what_the_sandbox_blocked() {
     let program = Program::new();
     if nothing_holds(&program) {
         return;
@@ -230,7 +230,7 @@ fn with_nobody_to_ask_the_model_is_told_what_was_held_back() {
 }
 
 #[test]
-fn the_setting_turns_it_off_and_a_wrong_one_is_told_with_its_place() {
+fn the_setting_turns_it_off_and_a_wrong_value_is_reported_with_its_place() {
     let program = Program::new();
     let file = program.config().join("settings.json");
     let set = |text: &str| {

@@ -58,7 +58,7 @@ fn a_command_runs_once_it_is_allowed() {
 }
 
 #[test]
-fn a_command_that_is_denied_does_not_run_and_the_turn_goes_on() {
+fn a_denied_command_does_not_run_and_the_turn_continues() {
     let mut tui = play(Program::new(), TOUCH, &[]);
     armed(&mut tui, "n no")
         .send("n")
@@ -79,7 +79,7 @@ fn the_reason_of_a_denial_reaches_the_model() {
 }
 
 #[test]
-fn always_writes_the_rule_which_counts_in_the_next_session_and_says_so() {
+fn always_saves_the_rule_for_the_next_session_and_says_so() {
     let mut tui = play(Program::new(), TOUCH, &[]);
     armed(&mut tui, "a always").send("a");
     armed(&mut tui, "Enter save").send("\r");
@@ -99,7 +99,7 @@ fn always_writes_the_rule_which_counts_in_the_next_session_and_says_so() {
 }
 
 #[test]
-fn of_a_change_only_the_chosen_hunks_are_made() {
+fn only_the_chosen_hunks_of_a_change_are_applied() {
     let program = Program::new();
     program.put("poem.txt", POEM);
     let mut tui = play(program, EDIT, &[]);

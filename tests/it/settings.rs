@@ -19,7 +19,7 @@ fn own_settings(program: &Program, text: &str) {
 }
 
 #[test]
-fn headless_broken_settings_are_told_with_line_and_column_and_exit_with_2() {
+fn headless_broken_settings_are_reported_with_line_and_column_and_exit_with_2() {
     for (text, words) in [
         ("{\n  \"model\": \"x\",\n}", "line 3, column 1"),
         (
@@ -54,7 +54,7 @@ fn headless_broken_settings_are_told_with_line_and_column_and_exit_with_2() {
 }
 
 #[test]
-fn unknown_keys_and_bad_allow_rules_are_told_and_the_rest_counts() {
+fn unknown_keys_and_bad_allow_rules_are_reported_and_the_rest_applies() {
     let program = Program::new();
     own_settings(
         &program,
@@ -106,7 +106,7 @@ fn the_screen_starts_with_broken_settings_says_so_and_asks_about_everything() {
 }
 
 #[test]
-fn a_file_that_a_flag_names_has_to_be_one_on_the_screen_too() {
+fn a_settings_file_named_by_a_flag_must_be_valid_on_the_screen_too() {
     let mut tui = Pty::spawn(
         &["--provider", "builtin", "--settings", "missing.json"],
         80,
@@ -118,7 +118,7 @@ fn a_file_that_a_flag_names_has_to_be_one_on_the_screen_too() {
 }
 
 #[test]
-fn the_screen_starts_whatever_lies_in_the_place_of_a_settings_file() {
+fn the_screen_starts_with_anything_in_place_of_a_settings_file() {
     let program = Program::new();
     std::fs::create_dir(program.path(".agent-tui")).expect("made");
     let path = program.path(".agent-tui/settings.json");
@@ -136,7 +136,7 @@ fn the_screen_starts_whatever_lies_in_the_place_of_a_settings_file() {
 }
 
 #[test]
-fn rules_that_change_while_it_runs_count_for_the_next_call() {
+fn rules_that_change_while_it_runs_apply_to_the_next_call() {
     let program = Program::new();
     let deny = json!({"permissions": {"deny": ["Bash(touch two)"]}}).to_string();
     own_settings(&program, "{}");
@@ -454,7 +454,7 @@ fn the_doctor_says_what_is_there_what_is_missing_and_what_to_do() {
 }
 
 #[test]
-fn completions_are_there_for_every_shell() {
+fn completions_exist_for_every_shell() {
     let program = Program::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = program.run(&["completions", shell]);
@@ -531,7 +531,7 @@ fn a_data_directory_that_others_can_read_becomes_private() {
 }
 
 #[test]
-fn b8_c6_settings_anywhere_the_data_directory_and_scripts_of_hooks_are_not_written_unasked() {
+fn b8_c6_writing_settings_data_and_hook_scripts_always_asks() {
     let program = Program::new();
     program.put("dotfiles/own.json", "{}");
     program.put("named.json", "{}");

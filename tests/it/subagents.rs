@@ -102,7 +102,7 @@ fn lines_of_main(output: &Output) -> Vec<Value> {
 }
 
 #[test]
-fn a_kill_in_the_middle_leaves_a_session_that_goes_on() {
+fn after_a_kill_the_session_can_be_resumed() {
     let program = Program::new();
     let script = r#"
 [[turn]]

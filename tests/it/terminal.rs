@@ -21,7 +21,7 @@ fn ready() -> Pty {
 }
 
 #[test]
-fn leaves_the_terminal_as_it_found_it() {
+fn the_terminal_is_left_as_it_was() {
     let mut tui = ready();
     let end = tui.send("\x03\x03").exit();
     assert_eq!(end.code, 0);
@@ -41,7 +41,7 @@ fn asked_and_quit(environment: &[(&str, &str)]) -> End {
 }
 
 #[test]
-fn what_was_said_last_stays_in_colour_unless_colours_are_not_wanted() {
+fn the_end_of_the_conversation_stays_in_colour_unless_colours_are_off() {
     let printed = |environment: &[(&str, &str)]| {
         let bytes = asked_and_quit(environment).bytes;
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -64,7 +64,7 @@ fn what_was_said_last_stays_in_colour_unless_colours_are_not_wanted() {
 }
 
 #[test]
-fn what_was_said_last_and_the_way_back_stay_on_the_screen() {
+fn the_end_of_the_conversation_and_the_resume_command_stay_on_the_screen() {
     let end = asked_and_quit(&[]);
     end.assert_terminal_restored();
     let left = end.screen.contents();
@@ -85,7 +85,7 @@ fn a_prompt_of_the_command_line_is_asked_at_once() {
 }
 
 #[test]
-fn signals_from_outside_end_it_in_order() {
+fn signals_from_outside_end_it_cleanly() {
     for (signal, code) in [
         (Signal::TERM, 143),
         (Signal::HUP, 129),
@@ -102,7 +102,7 @@ fn signals_from_outside_end_it_in_order() {
 }
 
 #[test]
-fn a_signal_ends_what_runs_and_the_session_can_be_gone_on_with() {
+fn a_signal_stops_running_calls_and_the_session_can_be_resumed() {
     let program = Program::new();
     let model = script(
         &program,
@@ -141,7 +141,7 @@ fn a_terminal_that_is_closed_ends_it() {
 }
 
 #[test]
-fn a_panic_of_the_screen_gives_the_terminal_back_and_says_what_happened() {
+fn a_panic_of_the_screen_restores_the_terminal_and_says_what_happened() {
     let environment = [("AGENT_TUI_PANIC", "ui")];
     let mut tui = Pty::spawn_with(Program::new(), BUILTIN, &environment, 100, 24);
     let end = tui.wait_for("builtin").send("x").exit();
@@ -189,7 +189,7 @@ fn a_storm_of_resizes_ends_with_the_last_size() {
 }
 
 #[test]
-fn it_is_stopped_and_goes_on_like_other_programs() {
+fn it_is_suspended_and_continued_like_other_programs() {
     let program = Program::new();
     let shell = "set -m; \"$0\" --provider builtin; echo status $?; read line; fg; echo ended $?";
     let binary = env!("CARGO_BIN_EXE_agent-tui");
@@ -217,7 +217,7 @@ fn late_replies_of_the_terminal_are_not_typed() {
 }
 
 #[test]
-fn a_light_terminal_is_noticed_and_remembered() {
+fn a_light_terminal_is_detected_and_remembered() {
     let mut tui = ready();
     tui.wait_for_bytes(b"\x1b]11;?");
     let before = tui.bytes();
@@ -252,7 +252,7 @@ fn a_paste_is_one_block_and_never_sends() {
 }
 
 #[test]
-fn keys_in_every_dialect_and_noise_leave_it_usable() {
+fn keys_of_every_terminal_and_noise_leave_it_usable() {
     let mut tui = ready();
     let mut noise = Vec::new();
     for step in 0..20_000_u32 {
@@ -279,7 +279,7 @@ fn nothing_is_written_and_nothing_runs_while_nothing_happens() {
 }
 
 #[test]
-fn a_terminal_that_does_not_read_holds_nothing_up_and_is_caught_up_with() {
+fn a_terminal_that_does_not_read_blocks_nothing_and_catches_up() {
     let program = Program::new();
     let words = "word ".repeat(1_500);
     let model = script(
@@ -297,7 +297,7 @@ fn a_terminal_that_does_not_read_holds_nothing_up_and_is_caught_up_with() {
     let mut tui = Pty::spawn_in(program, &arguments, 80, 24);
     tui.wait_for(PROMPT).hold().send("go\r");
     wait_for_some(|| tui.program().path("done").exists().then_some(()));
-    tui.let_go().wait_for("Caught up.");
+    tui.is_released().wait_for("Caught up.");
 }
 
 /// The processor time that a process has used.
@@ -312,7 +312,7 @@ fn ticks(pid: rustix::process::Pid) -> String {
 }
 
 #[test]
-fn without_a_terminal_it_says_how_to_go_without_a_screen() {
+fn without_a_terminal_it_explains_headless_mode() {
     let program = Program::new();
     let output = program.run(BUILTIN);
     assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""));
@@ -330,7 +330,7 @@ fn without_a_terminal_it_says_how_to_go_without_a_screen() {
 }
 
 #[test]
-fn a_terminal_that_can_only_print_is_told_so() {
+fn a_dumb_terminal_gets_an_explanation() {
     let mut tui = Pty::spawn_with(Program::new(), BUILTIN, &[("TERM", "dumb")], 80, 24);
     let end = tui.exit();
     assert_eq!(end.code, 2);
@@ -352,7 +352,7 @@ fn an_unknown_theme_is_refused_before_the_screen() {
 }
 
 #[test]
-fn an_agent_that_cannot_be_set_up_is_an_error_like_without_a_screen() {
+fn an_agent_that_cannot_start_is_an_error_like_in_a_headless_run() {
     let mut tui = Pty::spawn(&["--resume", "nothing-like-this"], 80, 24);
     let end = tui.exit();
     assert_eq!(end.code, 2);

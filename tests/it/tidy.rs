@@ -154,7 +154,7 @@ const PURE: &[&str] = &[
 ];
 
 #[test]
-fn nobody_knows_whom_they_should_not() {
+fn rooms_use_only_the_rooms_they_may() {
     let tests = test_files();
     let mut wrong = Vec::new();
     for (part, knows) in KNOWS {
@@ -172,7 +172,7 @@ fn nobody_knows_whom_they_should_not() {
 }
 
 #[test]
-fn every_part_is_listed_after_those_it_knows() {
+fn every_room_is_listed_after_those_it_uses() {
     let listed: Vec<&str> = KNOWS.iter().map(|(part, _)| *part).collect();
     for entry in std::fs::read_dir(root().join("src")).expect("readable") {
         let entry = entry.expect("readable");
@@ -191,7 +191,7 @@ fn every_part_is_listed_after_those_it_knows() {
 }
 
 #[test]
-fn nobody_mentions_what_they_should_avoid() {
+fn rooms_avoid_what_they_must_not_use() {
     let tests = test_files();
     let mut wrong = Vec::new();
     for (part, words) in AVOIDS {
@@ -226,7 +226,7 @@ fn a3_no_program_is_started_by_its_name() {
 const NAME_TOOLS: &[&str] = &["tools", "permissions/names.rs", "provider/builtin"];
 
 #[test]
-fn nobody_else_knows_a_tool_by_its_name() {
+fn tool_names_are_written_only_where_allowed() {
     let names = tool_names();
     assert!(names.len() > 20, "{names:?}");
     let tests = test_files();
@@ -352,7 +352,7 @@ fn functions(source: &str) -> Vec<(&str, usize)> {
 }
 
 #[test]
-fn the_length_of_functions_is_seen() {
+fn the_length_of_functions_is_measured() {
     let source = "impl A {\n    pub(super) async fn one(&self) -> B {\n        x\n    }\n}\n\nfn two<T>() {\n}\n";
     assert_eq!(functions(source), [("one", 3), ("two", 2)]);
 }
@@ -372,7 +372,7 @@ fn every_module_says_what_it_is() {
 }
 
 #[test]
-fn the_floor_plan_has_every_room_and_no_other() {
+fn the_floor_plan_lists_exactly_the_rooms() {
     let plan = std::fs::read_to_string(root().join("src/ARCHITECTURE.md")).expect("readable");
     for (part, _) in KNOWS {
         assert!(plan.contains(&format!("[`{part}`]")), "{part} is missing");
@@ -444,11 +444,11 @@ fn mentioned(line: &str, depth: usize) -> Vec<&str> {
 fn depth(file: &Path) -> usize {
     let below = file.strip_prefix(root().join("src")).expect("a source");
     let folders = below.components().count() - 1;
-    folders + usize::from(!is_face(file))
+    folders + usize::from(!is_module_root(file))
 }
 
 /// Whether a file is the root of its folder's module.
-fn is_face(file: &Path) -> bool {
+fn is_module_root(file: &Path) -> bool {
     let name = file.file_name().and_then(|name| name.to_str());
     matches!(name, Some("mod.rs" | "lib.rs" | "main.rs"))
 }
@@ -477,7 +477,7 @@ pub(crate) fn test_files() -> Vec<PathBuf> {
     let mut tests = Vec::new();
     for file in sources(&root().join("src")) {
         let source = std::fs::read_to_string(&file).expect("readable");
-        let folder = if is_face(&file) {
+        let folder = if is_module_root(&file) {
             file.parent().expect("a folder").to_owned()
         } else {
             file.with_extension("")

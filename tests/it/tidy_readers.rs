@@ -47,7 +47,7 @@ const ALLOWED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn whoever_reads_a_file_asks_first_whether_it_is_one() {
+fn every_file_is_checked_before_it_is_read() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut wrong = Vec::new();
     for file in files_below(&root) {
@@ -79,7 +79,7 @@ fn whoever_reads_a_file_asks_first_whether_it_is_one() {
 }
 
 #[test]
-fn nobody_is_allowed_who_does_not_need_it() {
+fn every_exception_is_needed() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
     for (name, why) in ALLOWED {
         let source = std::fs::read_to_string(root.join(name)).expect("readable");

@@ -47,7 +47,7 @@ fn the_working_directory_carries_over_and_variables_do_not() {
 }
 
 #[test]
-fn a_background_child_does_not_hold_the_call_open_and_is_gone_at_the_end() {
+fn a_background_child_does_not_keep_the_call_open_and_is_ended_with_the_program() {
     let program = Program::new();
     let since = Instant::now();
     let (results, _) = results_of(&program, &[bash("c1", "sleep 86.5 & echo started")]);
@@ -243,7 +243,7 @@ fn peak_memory(pid: u32) -> u64 {
 }
 
 #[test]
-fn a_directory_that_was_added_counts_as_workspace() {
+fn an_added_directory_is_part_of_the_workspace() {
     let program = Program::new();
     let added = program.config().with_file_name("added");
     std::fs::create_dir(&added).expect("a directory");

@@ -68,7 +68,7 @@ fn children(tui: &Pty) -> String {
 }
 
 #[test]
-fn cve_2025_59536_nothing_of_a_project_runs_before_it_is_trusted_nor_after_a_no() {
+fn cve_2025_59536_nothing_of_a_project_runs_before_it_is_trusted_or_after_a_no() {
     let mut tui = start(hostile_program(), &[]);
     tui.wait_for("Trust this project?");
     for words in [
@@ -97,7 +97,7 @@ fn cve_2025_59536_nothing_of_a_project_runs_before_it_is_trusted_nor_after_a_no(
 }
 
 #[test]
-fn a_yes_counts_at_once_and_at_the_next_start_until_something_changes() {
+fn a_yes_applies_at_once_and_at_the_next_start_until_something_changes() {
     let mut settings = hostile();
     // Variables that could change what its commands do are left out here.
     settings["env"] = json!({"EVIL": "1"});
@@ -148,7 +148,7 @@ fn the_first_message_waits_for_the_answer_and_escape_is_a_no() {
 }
 
 #[test]
-fn a_project_that_wants_nothing_is_not_asked_about() {
+fn a_project_that_wants_nothing_asks_no_trust_question() {
     let program = Program::new();
     let harmless = json!({"permissions": {"deny": ["Bash(rm:*)"]}, "theme": "dark"});
     program.put(".agent-tui/settings.json", harmless.to_string());

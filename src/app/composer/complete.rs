@@ -66,7 +66,7 @@ impl Completion {
     }
 
     /// Continues with a word that was typed further. The items found so far stay until better ones arrive.
-    pub fn go_on(&mut self, word: Word, generation: u64, known: &Commands) {
+    pub fn refine(&mut self, word: Word, generation: u64, known: &Commands) {
         let (items, found) = (std::mem::take(&mut self.items), self.found);
         let is_path = word.kind == Kind::Path;
         *self = Self::new(word, generation, known);
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_that_begin_like_the_query_come_first() {
+    fn commands_that_begin_with_the_query_come_first() {
         let names = |query| {
             let items = commands(query, &Commands::default()).into_iter();
             items

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn goes_back_and_forth_and_gives_the_draft_back() {
+    fn history_goes_back_and_forth_and_restores_the_draft() {
         let mut history = history(&["one", "two", "two"]);
         assert_eq!(history.older("draft"), Some("two"));
         assert_eq!(history.older("two"), Some("one"));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_only_what_begins_like_the_draft_where_there_is_such() {
+    fn only_entries_that_begin_like_the_draft_are_shown_if_there_are_any() {
         let mut history = history(&["cargo test", "ls", "cargo build", "git"]);
         assert_eq!(history.older("cargo"), Some("cargo build"));
         assert_eq!(history.older("cargo build"), Some("cargo test"));

@@ -402,6 +402,7 @@ impl Composer {
             | JobResult::Sessions(_)
             | JobResult::SessionRead(_)
             | JobResult::SessionDeleted { .. }
+            | JobResult::SessionRenamed { .. }
             | JobResult::Models(_)
             | JobResult::Examined(_)
             | JobResult::Failed(_) => {}

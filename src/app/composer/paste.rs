@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_mentions_an_image_is_text() {
+    fn text_that_only_mentions_an_image_is_text() {
         for text in [
             "",
             "a.png",

@@ -190,7 +190,7 @@ impl Composer {
             Some(open) if open.word == word => return Vec::new(),
             Some(open) => {
                 self.generation += 1;
-                open.go_on(word, self.generation, &self.commands);
+                open.refine(word, self.generation, &self.commands);
             }
             None if cause == Cause::Typed => {
                 self.generation += 1;

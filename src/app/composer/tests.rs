@@ -140,7 +140,7 @@ fn the_keys_of_the_shell_edit_the_line() {
 }
 
 #[test]
-fn a_character_is_what_people_take_for_one() {
+fn the_caret_moves_by_grapheme_clusters() {
     let mut rig = Rig::new();
     rig.paste("e\u{301}👨‍👩‍👧x");
     rig.key(KeyCode::Left);
@@ -166,7 +166,7 @@ fn one_undo_takes_back_one_word_one_paste_or_one_clear() {
 }
 
 #[test]
-fn a_paste_is_one_block_that_obeys_nothing() {
+fn a_paste_is_one_block_without_control_sequences() {
     let mut rig = Rig::new();
     rig.paste("a\r\nb\rc\x1b[201~\x07\u{f0000}\td\u{85}");
     assert_eq!(rig.composer.text(), "a\nb\nc[201~\td");
@@ -204,7 +204,7 @@ fn the_same_paste_once_more_unfolds_it() {
 }
 
 #[test]
-fn a_pasted_command_is_no_command_while_it_is_folded() {
+fn a_folded_paste_is_never_a_command() {
     let mut rig = Rig::new();
     let script = format!("/quit\n{}", "rm\n".repeat(20));
     rig.paste(&script);
@@ -352,7 +352,7 @@ fn asked(query: &str, generation: u64) -> Vec<Effect> {
 }
 
 #[test]
-fn an_at_sign_completes_paths_and_goes_on_behind_a_directory() {
+fn an_at_sign_completes_paths_and_continues_inside_a_directory() {
     let mut rig = Rig::typed("see ");
     assert_eq!(rig.enter("@"), asked("", 1));
     assert_eq!(rig.enter("s"), asked("s", 2));
@@ -463,7 +463,7 @@ fn a_draft_of_an_earlier_run_never_overwrites_what_is_typed() {
 }
 
 #[test]
-fn what_was_queued_comes_back_before_the_draft() {
+fn queued_messages_come_back_before_the_draft() {
     let mut rig = Rig::typed("draft");
     rig.composer.take_back("one\ntwo", rig.now);
     assert_eq!(rig.shown(), "one\ntwo\ndraft|");
@@ -479,7 +479,7 @@ fn a_click_puts_the_caret_where_it_points() {
 }
 
 #[test]
-fn places_behind_the_reach_of_the_text_area_are_reached_all_the_same() {
+fn places_beyond_the_text_areas_limit_are_reachable() {
     let mut rig = Rig::new();
     let line = "x".repeat(70_000);
     rig.composer.editor.type_text(&line);

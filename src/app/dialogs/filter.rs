@@ -12,6 +12,13 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// A field that contains a text already.
+    pub fn of(text: &str) -> Self {
+        Self {
+            text: one_line(text),
+        }
+    }
+
     pub fn text(&self) -> &str {
         &self.text
     }

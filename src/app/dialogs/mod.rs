@@ -2,6 +2,7 @@
 
 pub mod by_hand;
 pub mod filter;
+pub mod find;
 pub mod help;
 pub mod pager;
 pub mod paging;
@@ -77,8 +78,9 @@ impl Dialog {
             Dialog::Trust(_) => Context::Trust,
             Dialog::Pause(_) => Context::Question,
             Dialog::ByHand(_) => Context::Reason,
+            Dialog::Picker(picker) if picker.renaming().is_some() => Context::Rename,
             Dialog::Picker(_) => Context::Picker,
-            Dialog::Pager(_) => Context::Pager,
+            Dialog::Pager(pager) => pager.context(),
             Dialog::Help(_) => Context::Help,
         }
     }
@@ -90,8 +92,9 @@ impl Dialog {
             Dialog::ByHand(dialog) => dialog.key(key),
             Dialog::Picker(picker) => picker.key(key),
             Dialog::Help(help) => help.key(key),
+            Dialog::Pager(pager) => pager.key(key),
             Dialog::Trust(dialog) => drop(dialog.press(now)),
-            Dialog::Pause(_) | Dialog::Pager(_) => {}
+            Dialog::Pause(_) => {}
         }
         Vec::new()
     }
@@ -102,7 +105,8 @@ impl Dialog {
             Dialog::ByHand(dialog) => dialog.paste(text),
             Dialog::Picker(picker) => picker.paste(text),
             Dialog::Help(help) => help.paste(text),
-            Dialog::Trust(_) | Dialog::Pause(_) | Dialog::Pager(_) => {}
+            Dialog::Pager(pager) => pager.paste(text),
+            Dialog::Trust(_) | Dialog::Pause(_) => {}
         }
     }
 

@@ -30,6 +30,18 @@ impl Paging {
         self.offset = 0;
     }
 
+    pub fn go_to(&mut self, row: usize) {
+        self.offset = row.min(self.furthest);
+    }
+
+    /// Makes a row visible, with some rows above it.
+    pub fn show(&mut self, row: usize) {
+        let visible = self.offset..self.offset + self.visible;
+        if !visible.contains(&row) {
+            self.go_to(row.saturating_sub(self.visible / 3));
+        }
+    }
+
     pub fn settle(&mut self, rest: DialogRest) {
         (self.furthest, self.visible) = (rest.furthest, rest.visible);
         self.offset = self.offset.min(rest.furthest);

@@ -112,7 +112,7 @@ fn line_endings_are_a_difference() {
 }
 
 #[test]
-fn endings_are_told_for_the_whole_change() {
+fn line_endings_are_reported_for_the_whole_change() {
     assert_eq!(diff("a\r\n", "a\r\nb\r\n").endings(), Endings::CrLf);
     assert_eq!(diff("a\n", "b").endings(), Endings::Lf);
     assert_eq!(diff("", "a\r\n").endings(), Endings::CrLf);
@@ -250,7 +250,7 @@ fn the_rest_leaves_earlier_decisions_alone() {
 }
 
 #[test]
-fn going_to_the_next_undecided_hunk_goes_round() {
+fn the_next_undecided_hunk_wraps_around() {
     let mut choices = three_hunks();
     assert_eq!(choices.next_undecided(2), Some(0));
     assert_eq!(choices.previous_undecided(0), Some(2));
@@ -310,7 +310,7 @@ fn changed_words_are_found_inside_a_line() {
 }
 
 #[test]
-fn lines_that_have_little_in_common_are_no_pair() {
+fn lines_with_little_in_common_are_not_paired() {
     assert_eq!(changed("let a = 1;", "return Err(problem);"), None);
     assert_eq!(changed("", "something"), None);
 }
@@ -364,7 +364,7 @@ proptest! {
     }
 
     #[test]
-    fn each_hunk_counts_by_itself(
+    fn each_hunk_is_decided_separately(
         before in file(),
         after in file(),
         wanted in prop::collection::vec(any::<bool>(), 24),

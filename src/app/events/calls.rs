@@ -125,7 +125,7 @@ impl AppState {
             }
             CallEvent::Reached(phase) => {
                 if phase == Phase::Validating && call.times.begun.is_some() {
-                    call.begin_anew();
+                    call.restart();
                 }
                 call.times.reached(phase, now);
                 if phase != Phase::WaitingForApproval {

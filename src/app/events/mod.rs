@@ -73,6 +73,7 @@ impl AppState {
             SessionEvent::Skills(skills) => self.list_skills(&skills),
             SessionEvent::Tools(tools) => self.session.offer(tools),
             SessionEvent::ModeIs(mode) => self.session.mode = mode,
+            SessionEvent::Renamed(_) => self.flash_done("session renamed"),
             SessionEvent::TakenBack(messages) => return self.taken_back(&messages),
         }
         Vec::new()
@@ -92,10 +93,14 @@ impl AppState {
     }
 
     fn taken_back(&mut self, messages: &[Vec<Block>]) -> Vec<Effect> {
-        self.queue.remove(messages);
         let sends = std::mem::take(&mut self.sends_when_back);
         if messages.is_empty() {
             self.flash("already sent");
+            return Vec::new();
+        }
+        let messages = self.queue.given_back(messages);
+        if messages.is_empty() {
+            self.flash_done("message removed");
             return Vec::new();
         }
         let texts: Vec<String> = messages.iter().map(|blocks| text_of(blocks)).collect();

@@ -57,6 +57,7 @@ impl AppState {
         let expected = std::mem::take(&mut self.expected);
         let dialogs = std::mem::take(&mut self.dialogs);
         let (mode, spending) = (self.session.mode, self.session.spending);
+        let flash = self.flash.take();
         // The last record counts as now.
         let records = past.iter().rev().filter_map(|told| told.record);
         self.clock = records.map(|record| (record.at_ms, self.now)).next();
@@ -66,6 +67,7 @@ impl AppState {
         self.run_ended();
         self.hide_lingering_panel();
         self.clock = None;
+        self.flash = flash;
         self.activity = activity;
         self.queue = queue;
         self.expected = expected;

@@ -54,10 +54,11 @@ impl AppState {
             },
             Dialog::Picker(_) => self.perform_in_picker(action),
             Dialog::Pager(pager) => {
-                if action == Action::Back {
+                if action != Action::Back {
+                    pager.perform(action);
+                } else if !pager.end_search() {
                     return self.close_dialog();
                 }
-                pager.paging.perform(action);
                 Vec::new()
             }
             Dialog::Help(help) => {
@@ -112,7 +113,7 @@ impl AppState {
         let now = self.now;
         if let Some(Dialog::Question(questions)) = self.dialogs.last_mut()
             && let Some(permission) = questions.permission_mut()
-            && !permission.lets_allow(now)
+            && !permission.may_allow(now)
         {
             return Vec::new();
         }
@@ -253,7 +254,7 @@ impl AppState {
         }
         self.keep_questions_beside_the_turn();
         // Stop the turn before denying the call: in the other order the model could continue in between.
-        let mut stop = self.climb(Rung::Interrupt);
+        let mut stop = self.take_rung(Rung::Interrupt);
         stop.extend(effects);
         stop
     }
@@ -283,7 +284,7 @@ impl AppState {
         let now = self.now;
         match self.dialogs.last_mut() {
             Some(Dialog::Question(questions)) => {
-                let verdict = questions.perform(questions.way_out(), now);
+                let verdict = questions.perform(questions.closing_action(), now);
                 self.follow_verdict(verdict)
             }
             Some(Dialog::Trust(trust)) => {
@@ -295,7 +296,7 @@ impl AppState {
             }
             Some(Dialog::Pause(_)) => {
                 self.dialogs.pop();
-                self.climb(Rung::Interrupt)
+                self.take_rung(Rung::Interrupt)
             }
             Some(Dialog::Picker(_)) => {
                 self.dialogs.pop();

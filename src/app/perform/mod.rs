@@ -12,7 +12,7 @@ use crate::app::select::{Hold, Reach};
 use crate::app::transcript::{Cell, CellId, Entry};
 use crate::app::{AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WINDOW, Stage};
 use crate::keymap::Action;
-use crate::protocol::{Command, Mode, SessionCommand, TurnCommand, Wanted};
+use crate::protocol::{Block, Command, Mode, SessionCommand, TurnCommand, Wanted};
 
 /// The modes that the key cycles through.
 const CYCLE: [Mode; 3] = [Mode::Default, Mode::AcceptEdits, Mode::Plan];
@@ -42,16 +42,15 @@ impl AppState {
     fn perform_outside(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Send => return self.send(),
-            Action::Interrupt | Action::ClearOrQuit => return self.climb(self.ctrl_c()),
-            Action::Back => return self.climb(self.esc()),
+            Action::Interrupt | Action::ClearOrQuit => return self.take_rung(self.ctrl_c()),
+            Action::Back => return self.take_rung(self.esc()),
             Action::Quit => return self.quit(),
             Action::RetryNow => return vec![Effect::Send(Command::Turn(TurnCommand::RetryNow))],
             Action::NextMode => return self.next_mode(),
             Action::Suspend => return vec![Effect::Suspend],
             Action::Redraw => return vec![Effect::Redraw],
             Action::PrintConversation => return vec![Effect::PrintConversation],
-            Action::Palette => self.open_palette(),
-            Action::Help => self.open_help(),
+            Action::Palette | Action::EditQueue | Action::Help => self.open_list(action),
             Action::ToggleDetails => self.toggle_details(),
             Action::ToggleThinking => self.toggle_thinking(),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
@@ -114,10 +113,19 @@ impl AppState {
             | Action::SplitHunk
             | Action::ApplyHunks
             | Action::Fork
+            | Action::Rename
             | Action::Delete
             | Action::AllDirectories => {}
         }
         Vec::new()
+    }
+
+    fn open_list(&mut self, action: Action) {
+        match action {
+            Action::EditQueue => self.list_queue(),
+            Action::Help => self.open_help(),
+            _ => self.open_palette(),
+        }
     }
 
     fn switch_to_conversation_or_back(&mut self) {
@@ -174,12 +182,10 @@ impl AppState {
         Some(self.ask_back_number(None))
     }
 
-    /// Takes back the queued message with this index, or the last one. The agent answers whether it still has it.
-    pub(in crate::app) fn ask_back_number(&mut self, number: Option<usize>) -> Vec<Effect> {
+    /// Takes back the queued message with this number, or the last one. The agent answers whether it still has it.
+    pub(in crate::app) fn ask_back_number(&mut self, number: Option<u64>) -> Vec<Effect> {
         let message = self.queue.ask_back(number);
-        let command = message.map(|it| SessionCommand::TakeBack(Wanted::One(it)));
-        let send = command.map(|command| Effect::Send(Command::Session(command)));
-        send.into_iter().collect()
+        message.map(give_back).into_iter().collect()
     }
 
     fn send_queue(&mut self) -> Vec<Effect> {
@@ -221,7 +227,7 @@ impl AppState {
         )))]
     }
 
-    fn climb(&mut self, rung: Rung) -> Vec<Effect> {
+    fn take_rung(&mut self, rung: Rung) -> Vec<Effect> {
         match rung {
             Rung::Dialog => return self.close_dialog(),
             Rung::Selection => {
@@ -271,8 +277,8 @@ impl AppState {
     /// Another press quits.
     fn arm_quit(&mut self) {
         self.quit_armed = Some(self.now + QUIT_WINDOW);
-        self.quit_told = self.calls.in_background().len();
-        match self.quit_told {
+        self.quit_warned = self.calls.in_background().len();
+        match self.quit_warned {
             0 => {}
             1 => self.flash("press again to quit; this also stops the background command"),
             some => self.flash(format!(
@@ -292,7 +298,7 @@ impl AppState {
 
     /// Asks once before quitting stops what runs in the background.
     pub(in crate::app) fn quit_after_asking(&mut self) -> Vec<Effect> {
-        if self.calls.in_background().len() > self.quit_told {
+        if self.calls.in_background().len() > self.quit_warned {
             self.arm_quit();
             return Vec::new();
         }
@@ -450,4 +456,10 @@ fn as_text(call: &Call) -> String {
         None => &call.output,
     };
     format!("{} {input}\n\n{output}\n", call.tool.name)
+}
+
+/// Asks the agent to give back a queued message.
+pub(in crate::app) fn give_back(message: Vec<Block>) -> Effect {
+    let take_back = SessionCommand::TakeBack(Wanted::One(message));
+    Effect::Send(Command::Session(take_back))
 }

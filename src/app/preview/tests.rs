@@ -22,7 +22,7 @@ fn read(fragments: &[&str]) -> Partial {
 }
 
 #[test]
-fn a_string_is_there_before_it_has_ended() {
+fn a_string_is_available_before_it_has_ended() {
     let partial = read(&[r#"{"file_path": "src/ma"#]);
     assert_eq!(partial.get("file_path"), Some(("src/ma", Progress::Open)));
     let partial = read(&[r#"{"file_path": "src/ma"#, r#"in.rs""#]);
@@ -33,7 +33,7 @@ fn a_string_is_there_before_it_has_ended() {
 }
 
 #[test]
-fn an_escape_sequence_shows_once_it_is_whole() {
+fn an_escape_sequence_is_decoded_once_it_is_complete() {
     let pieces = [r#"{"a":"x\"#, "ud8", r"3d\u", "de0", "0y"];
     let mut partial = Partial::default();
     let mut seen = Vec::new();
@@ -74,7 +74,7 @@ fn nested_values_are_passed_over() {
 }
 
 #[test]
-fn a_name_that_comes_again_counts_anew() {
+fn a_repeated_name_starts_over() {
     let partial = read(&[r#"{"a":"first","a":"sec"#]);
     assert_eq!(partial.get("a"), Some(("sec", Progress::Open)));
     let partial = read(&[r#"{"a":"first","a":1}"#]);
@@ -82,14 +82,14 @@ fn a_name_that_comes_again_counts_anew() {
 }
 
 #[test]
-fn what_follows_the_object_is_not_read() {
+fn text_after_the_object_is_not_read() {
     let partial = read(&[r#"{"a":"x"} {"b":"y"}"#]);
     assert_eq!(partial.get("b"), None);
     assert_eq!(read(&[r#"["a", {"b":"y"}]"#]).get("b"), None);
 }
 
 #[test]
-fn an_edit_shows_what_gives_way_to_what() {
+fn an_edit_shows_what_is_replaced_by_what() {
     let partial = read(&[r#"{"file_path":"a.rs","old_string":"one\ntwo","new_string":"1\n2\n3"#]);
     assert_eq!(
         Preview::of(&fields("Edit"), &partial),

@@ -52,7 +52,7 @@ fn typing_ahead_never_answers() {
 }
 
 #[test]
-fn what_was_not_in_view_cannot_be_allowed() {
+fn changes_that_were_not_visible_cannot_be_accepted() {
     let mut app = App::asked("Bash");
     app.after(millis(300));
     assert_eq!(app.press("y"), []);
@@ -84,7 +84,7 @@ fn questions_queue_up_and_each_has_its_own_pause() {
 }
 
 #[test]
-fn a_question_goes_when_its_call_waits_no_more() {
+fn a_question_closes_when_its_call_stops_waiting() {
     let mut app = App::asked("Bash");
     app.tool("call", "Bash").completes("answered elsewhere");
     assert!(app.state.dialogs.is_empty());
@@ -160,7 +160,7 @@ fn a_denial_with_a_reason_tells_the_model_why() {
 }
 
 #[test]
-fn a_question_that_was_covered_pauses_again() {
+fn a_covered_question_is_disarmed_again() {
     let mut app = App::asked("Bash");
     read(&mut app);
     app.update(Msg::JobDone(JobResult::Themes(themes())));
@@ -171,7 +171,7 @@ fn a_question_that_was_covered_pauses_again() {
 }
 
 #[test]
-fn a_question_pauses_again_when_what_covered_it_goes_by_itself() {
+fn a_question_is_disarmed_again_when_the_dialog_over_it_closes_by_itself() {
     let mut app = App::working();
     app.aside("person_1", "touch x");
     let asked = CallEvent::Asked(request("person_1", "Bash"));
@@ -186,7 +186,7 @@ fn a_question_pauses_again_when_what_covered_it_goes_by_itself() {
 }
 
 #[test]
-fn a_pause_of_the_loop_goes_on_or_stops() {
+fn at_a_limit_the_person_continues_or_stops() {
     let paused = || {
         let mut app = App::working();
         let why = "the same call three times".to_owned();
@@ -221,7 +221,7 @@ fn theme(app: &App) -> &str {
 }
 
 #[test]
-fn a_theme_shows_itself_while_it_is_chosen_and_esc_takes_it_off() {
+fn a_selected_theme_is_previewed_and_esc_restores_the_old_one() {
     let mut app = App::typed("/theme");
     let effects = app.press("enter");
     assert!(effects.contains(&Effect::Start(Job::ListThemes)));
@@ -235,7 +235,7 @@ fn a_theme_shows_itself_while_it_is_chosen_and_esc_takes_it_off() {
 }
 
 #[test]
-fn a_theme_that_is_taken_is_kept() {
+fn a_chosen_theme_is_saved() {
     let mut app = App::new();
     app.update(Msg::JobDone(JobResult::Themes(themes())));
     app.types("high-contrast-l");
@@ -261,7 +261,7 @@ fn home_and_end_reach_both_ends_of_a_list() {
 }
 
 #[test]
-fn the_palette_does_what_is_chosen() {
+fn the_palette_performs_the_chosen_command() {
     let mut app = App::new();
     app.press("ctrl+p");
     app.types("next permission");
@@ -312,7 +312,7 @@ fn the_mode_can_be_changed_while_a_call_waits_for_permission() {
 }
 
 #[test]
-fn another_mode_allows_nothing_that_was_not_read_to_its_end() {
+fn switching_the_mode_allows_nothing_that_was_not_read_to_the_end() {
     let mut app = App::asked("Bash");
     shown(&mut app);
     assert_eq!(app.press("shift+tab"), [], "too early");
@@ -341,7 +341,7 @@ fn every_key_of_the_pause_does_something() {
 }
 
 #[test]
-fn what_a_call_of_the_person_asks_outlives_the_turn() {
+fn a_question_of_the_persons_own_call_outlives_the_turn() {
     let mut app = App::working();
     app.asks(request("a", "Bash"));
     app.aside("person_1", "touch x");

@@ -35,7 +35,7 @@ fn said(app: &App) -> Vec<String> {
 }
 
 #[test]
-fn text_that_streams_is_one_answer() {
+fn streamed_text_is_one_answer() {
     let mut app = App::working();
     app.says("\n\nHello").says(" you").says("\n");
     assert_eq!(said(&app), ["Writing: Hello you\n"]);
@@ -110,7 +110,7 @@ fn an_interrupt_says_where_the_answer_was_cut() {
 }
 
 #[test]
-fn a_retry_voids_the_text_of_the_broken_try_and_keeps_the_calls_that_ran() {
+fn a_retry_removes_the_text_of_the_failed_attempt_and_keeps_the_calls_that_ran() {
     let mut app = App::working();
     app.hear(TurnEvent::Thinking("hm".to_owned()));
     app.says("half an ans");
@@ -145,7 +145,7 @@ fn a_retry_voids_the_text_of_the_broken_try_and_keeps_the_calls_that_ran() {
 }
 
 #[test]
-fn another_request_of_the_turn_voids_nothing() {
+fn another_request_of_the_turn_removes_nothing() {
     let mut app = App::working();
     app.says("first");
     app.hear(TurnEvent::Answered {
@@ -159,7 +159,7 @@ fn another_request_of_the_turn_voids_nothing() {
 }
 
 #[test]
-fn a_turn_with_calls_ends_with_what_it_came_to() {
+fn a_turn_with_calls_ends_with_a_summary() {
     let mut app = App::working();
     app.tool("a", "Read").running().completes("x");
     app.hear(TurnEvent::Saved(millis(700)));
@@ -192,7 +192,7 @@ fn a_failure_says_what_to_do_about_it() {
 }
 
 #[test]
-fn what_was_used_is_shown_as_the_agent_counts_it() {
+fn usage_is_shown_as_the_agent_counts_it() {
     let mut app = App::working();
     let usage = Usage {
         input_tokens: Some(19_000),
@@ -256,7 +256,7 @@ fn prompt(text: &str) -> Record {
 }
 
 #[test]
-fn a_conversation_that_is_gone_on_with_is_shown_again() {
+fn a_resumed_conversation_is_shown_again() {
     let app = App::resumed([
         prompt("read it"),
         request(),
@@ -277,7 +277,7 @@ fn a_conversation_that_is_gone_on_with_is_shown_again() {
 }
 
 #[test]
-fn calls_of_a_recalled_conversation_keep_their_names() {
+fn calls_of_a_resumed_conversation_keep_their_names() {
     let mut app = App::resumed([
         prompt("read them"),
         request(),
@@ -304,7 +304,7 @@ fn calls_of_a_recalled_conversation_keep_their_names() {
 }
 
 #[test]
-fn what_a_person_wrote_is_shown_again_whatever_it_looks_like_and_notes_are_not() {
+fn messages_of_the_person_are_shown_again_and_notes_are_not() {
     let message = Message::from_user(vec![
         Block::aside("Bash(ls)", "a"),
         Block::text("<user-ran> too"),
@@ -319,7 +319,7 @@ fn what_a_person_wrote_is_shown_again_whatever_it_looks_like_and_notes_are_not()
 }
 
 #[test]
-fn the_person_is_called_only_when_she_looks_elsewhere() {
+fn the_person_is_notified_only_when_looking_elsewhere() {
     let mut app = App::working();
     assert_eq!(app.ends(Ending::Done), []);
     app.taken_up("next");
@@ -347,7 +347,7 @@ fn an_idle_screen_sleeps() {
 }
 
 #[test]
-fn what_is_said_while_the_agent_starts_stands_behind_the_recalled_conversation() {
+fn notices_during_the_start_come_after_the_resumed_conversation() {
     let mut app = App::starting();
     app.types("and now?");
     app.press("enter");
@@ -365,7 +365,7 @@ fn what_is_said_while_the_agent_starts_stands_behind_the_recalled_conversation()
 }
 
 #[test]
-fn the_same_conversation_opened_again_is_counted_on() {
+fn reopening_a_conversation_continues_its_counts() {
     let mut app = App::working();
     let mut again = opened(Vec::new());
     again.spending = Spending {
@@ -435,7 +435,7 @@ fn a_call_that_was_cut_off_while_it_was_written_says_so() {
 }
 
 #[test]
-fn a_turn_that_stops_does_not_go_back_to_trying() {
+fn a_stopping_turn_does_not_retry() {
     let mut app = App::working();
     app.press("esc");
     app.hear(TurnEvent::Retrying {

@@ -4,7 +4,7 @@ use crate::app::{Effect, ExitReason, Focus, Msg, Stage};
 use crate::protocol::{CallCommand, Command, Ending, TurnCommand, TurnEvent};
 
 #[test]
-fn ctrl_c_goes_up_rung_by_rung_and_quits_last() {
+fn ctrl_c_closes_one_thing_at_a_time_and_quits_last() {
     let mut app = App::asked("Bash");
     app.types("draft");
     app.after(millis(300));
@@ -35,7 +35,7 @@ fn ctrl_c_goes_up_rung_by_rung_and_quits_last() {
 }
 
 #[test]
-fn a_first_ctrl_c_counts_for_two_seconds() {
+fn the_first_ctrl_c_is_remembered_for_two_seconds() {
     let mut app = App::new();
     app.press("ctrl+c");
     app.after(millis(1999));
@@ -46,7 +46,7 @@ fn a_first_ctrl_c_counts_for_two_seconds() {
 }
 
 #[test]
-fn whatever_is_done_between_two_ctrl_c_makes_the_second_a_first() {
+fn any_action_between_two_ctrl_c_makes_the_second_a_first() {
     for between in ["x", "ctrl+o", "pgup", "left"] {
         let mut app = App::new();
         app.press("ctrl+c");
@@ -133,7 +133,7 @@ fn ctrl_c_interrupts_from_wherever_the_keys_are() {
 }
 
 #[test]
-fn the_search_is_let_go_before_the_turn_is() {
+fn the_search_is_closed_before_the_turn_is_stopped() {
     let mut app = App::working();
     app.press("ctrl+s /");
     app.types("word");

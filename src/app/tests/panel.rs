@@ -76,7 +76,7 @@ fn enter_opens_a_call_and_esc_closes_it_before_it_leaves() {
 }
 
 #[test]
-fn actions_are_for_the_chosen_call() {
+fn actions_apply_to_the_selected_call() {
     let mut app = three_calls();
     app.press("ctrl+t k");
     assert_eq!(
@@ -102,7 +102,7 @@ fn actions_are_for_the_chosen_call() {
 }
 
 #[test]
-fn what_is_over_cannot_be_cancelled_but_can_run_again() {
+fn a_finished_call_cannot_be_cancelled_but_can_run_again() {
     let mut app = three_calls();
     app.press("ctrl+t g");
     assert_eq!(app.press("x"), []);
@@ -163,7 +163,7 @@ fn a_result_typed_too_late_is_not_sent() {
 }
 
 #[test]
-fn a_call_that_was_never_written_to_its_end_is_over_when_the_turn_is() {
+fn an_unfinished_call_ends_with_the_turn() {
     let mut app = App::working();
     app.tool("a", "Write")
         .arrives()
@@ -176,7 +176,7 @@ fn a_call_that_was_never_written_to_its_end_is_over_when_the_turn_is() {
 }
 
 #[test]
-fn what_comes_after_the_result_changes_nothing() {
+fn events_after_the_result_change_nothing() {
     let mut app = three_calls();
     let before = app.state.calls.get(app.state.panel.calls()[0]).revision;
     app.tool("a", "Read").running().prints("late").fails("late");
@@ -186,7 +186,7 @@ fn what_comes_after_the_result_changes_nothing() {
 }
 
 #[test]
-fn an_id_that_comes_again_is_another_call() {
+fn a_repeated_id_is_another_call() {
     // The rig gives every call the same id on the wire.
     let mut app = App::working();
     app.tool("first", "Read")
@@ -226,7 +226,7 @@ fn the_keys_do_not_stay_in_a_panel_that_becomes_empty() {
 }
 
 #[test]
-fn a_command_of_the_person_is_a_call_beside_the_turns() {
+fn the_persons_command_is_a_call_outside_the_turns() {
     let mut app = App::new();
     app.aside("person_1", "git status");
     assert!(!app.state.is_working());
@@ -246,7 +246,7 @@ fn a_command_of_the_person_is_a_call_beside_the_turns() {
 }
 
 #[test]
-fn a_command_of_the_person_goes_on_when_the_turn_ends() {
+fn the_persons_command_continues_when_the_turn_ends() {
     let mut app = App::working();
     app.aside("person_1", "sleep 5");
     app.ends(Ending::Done);
@@ -255,7 +255,7 @@ fn a_command_of_the_person_goes_on_when_the_turn_ends() {
 }
 
 #[test]
-fn a_command_of_the_person_stays_in_the_panel_when_a_turn_begins() {
+fn the_persons_command_stays_in_the_panel_when_a_turn_begins() {
     let mut app = App::new();
     app.aside("person_1", "sleep 5");
     app.taken_up("hello");
@@ -272,7 +272,7 @@ fn a_command_of_the_person_stays_in_the_panel_when_a_turn_begins() {
 }
 
 #[test]
-fn a_call_that_runs_again_begins_anew() {
+fn a_call_that_runs_again_starts_over() {
     let mut app = App::working();
     app.tool("a", "Bash")
         .queued(json!({"command": "cargo test"}))
@@ -293,7 +293,7 @@ fn a_call_that_runs_again_begins_anew() {
 }
 
 #[test]
-fn what_cannot_be_done_with_a_call_is_said() {
+fn impossible_actions_on_a_call_are_explained() {
     let mut app = three_calls();
     app.tool("d", "Write").arrives();
     app.press("ctrl+t");
@@ -315,7 +315,7 @@ fn what_cannot_be_done_with_a_call_is_said() {
 }
 
 #[test]
-fn a_command_of_the_person_goes_to_the_background_when_no_turn_runs() {
+fn the_persons_command_can_go_to_the_background_when_no_turn_runs() {
     let mut app = App::new();
     app.aside("person_1", "sleep 5");
     assert_eq!(
@@ -364,7 +364,7 @@ fn a_command_in_the_background_can_be_cancelled_until_it_has_ended() {
 }
 
 #[test]
-fn quitting_tells_once_what_it_ends_in_the_background() {
+fn quitting_warns_once_about_background_commands() {
     let mut app = left_running();
     assert_eq!(app.press("ctrl+c"), []);
     let told = "press again to quit; this also stops the background command";
@@ -382,7 +382,7 @@ fn quitting_tells_once_what_it_ends_in_the_background() {
 }
 
 #[test]
-fn only_what_can_be_done_to_the_chosen_call_is_offered() {
+fn only_possible_actions_for_the_selected_call_are_offered() {
     use crate::keymap::Action::{AnswerByHand, Background, CancelCall, RunAgain};
     let mut app = three_calls();
     app.press("ctrl+t g");

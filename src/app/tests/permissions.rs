@@ -10,7 +10,7 @@ use crate::protocol::{
 };
 
 #[test]
-fn why_tells_what_decided_about_the_last_call() {
+fn why_shows_what_decided_the_last_call() {
     let mut app = App::working();
     assert_eq!(run(&mut app, "/why"), []);
     assert_eq!(flash(&app), Some("no calls in this session yet"));
@@ -48,7 +48,7 @@ fn why_finds_a_call_by_its_tool_or_what_it_is_about() {
 }
 
 #[test]
-fn a_call_that_is_asked_about_goes_on_waiting() {
+fn a_call_with_an_open_question_keeps_waiting() {
     let mut app = App::asked("Bash");
     app.decided("call", "asked, because no rule covers it", false);
     assert_eq!(app.state.dialogs.len(), 1);
@@ -71,7 +71,7 @@ fn known() -> KnownRule {
 }
 
 #[test]
-fn a_rule_is_chosen_from_the_list_and_removed_only_after_a_second_look() {
+fn a_rule_is_selected_in_the_list_and_removed_only_after_confirmation() {
     let mut app = App::new();
     assert_eq!(run(&mut app, "/permissions"), rules(RulesCommand::List));
     app.told(AgentEvent::Session(SessionEvent::Rules(vec![known()])));
@@ -123,7 +123,7 @@ fn a_rule_is_added_to_a_list() {
 }
 
 #[test]
-fn a_call_is_tested_by_what_matters_to_its_tool_or_as_json() {
+fn a_call_is_tested_by_its_subject_or_as_json() {
     let mut app = App::new();
     let test = |tool: &str, input| {
         rules(RulesCommand::Test {

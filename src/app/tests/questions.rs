@@ -28,7 +28,7 @@ fn second() -> Reply {
 }
 
 #[test]
-fn what_was_chosen_is_told_to_the_call_that_asked() {
+fn the_chosen_answer_goes_to_the_call_that_asked() {
     let mut app = asked();
     assert_eq!(app.commands("down enter"), [reply("call", second())]);
     assert!(app.state.dialogs.is_empty());
@@ -44,7 +44,7 @@ fn a_question_is_dismissed_without_stopping_the_turn() {
 }
 
 #[test]
-fn what_is_typed_when_a_question_comes_answers_nothing() {
+fn typing_while_a_question_appears_answers_nothing() {
     let mut app = App::working();
     app.types("1 wait");
     app.asks(choice("call", &["Postgres", "SQLite"]));
@@ -54,7 +54,7 @@ fn what_is_typed_when_a_question_comes_answers_nothing() {
 }
 
 #[test]
-fn all_that_is_asked_waits_in_one_dialog() {
+fn all_questions_wait_in_one_dialog() {
     let mut app = asked();
     app.asks(request("second", "Bash"));
     assert_eq!(app.state.dialogs.len(), 1);
@@ -66,7 +66,7 @@ fn all_that_is_asked_waits_in_one_dialog() {
 }
 
 #[test]
-fn a_permission_before_it_denies_and_stops_all_the_same() {
+fn a_permission_question_in_front_of_it_still_denies_and_stops() {
     let mut app = App::asked("Bash");
     app.asks(choice("second", &["Postgres"]));
     read(&mut app);
@@ -83,7 +83,7 @@ fn the_mode_does_not_change_while_a_tool_asks() {
 }
 
 #[test]
-fn a_question_goes_when_its_call_does_not_wait_for_it_any_more() {
+fn a_question_closes_when_its_call_no_longer_waits_for_it() {
     let mut app = asked();
     app.tool("call", "Asks").running();
     assert!(app.state.dialogs.is_empty());
@@ -103,7 +103,7 @@ fn a_question_goes_when_its_call_does_not_wait_for_it_any_more() {
 }
 
 #[test]
-fn the_person_is_called() {
+fn the_person_is_notified() {
     let mut app = App::working();
     app.state.focused = false;
     let effects = app.asks(choice("call", &["Postgres"]));

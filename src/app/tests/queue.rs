@@ -39,7 +39,7 @@ fn flash(app: &App) -> Option<&str> {
 }
 
 #[test]
-fn what_is_sent_while_a_turn_runs_waits_in_view() {
+fn a_message_sent_while_a_turn_runs_is_queued_visibly() {
     let mut app = App::working();
     queue(&mut app, "and the docs");
     assert_eq!(waiting(&app), ["and the docs"]);
@@ -54,7 +54,7 @@ fn what_is_sent_while_a_turn_runs_waits_in_view() {
 }
 
 #[test]
-fn a_message_that_waited_is_shown_in_the_words_that_it_waited_in() {
+fn a_queued_message_is_shown_as_it_looked_in_the_queue() {
     let mut app = App::working();
     app.update(Msg::Pasted("line\n".repeat(100)));
     app.press("enter");
@@ -65,7 +65,7 @@ fn a_message_that_waited_is_shown_in_the_words_that_it_waited_in() {
 }
 
 #[test]
-fn enter_on_an_empty_line_sends_what_waits_at_once() {
+fn enter_on_an_empty_line_sends_the_queue_at_once() {
     let mut app = App::working();
     queue(&mut app, "rather this");
     assert_eq!(
@@ -104,7 +104,7 @@ fn enter_twice_on_an_empty_line_interrupts_once() {
 }
 
 #[test]
-fn an_interrupt_leaves_it_to_the_agent_to_give_back_what_waits() {
+fn after_an_interrupt_the_agent_gives_queued_messages_back() {
     let mut app = App::working();
     queue(&mut app, "later");
     app.types("half a thou");
@@ -117,7 +117,7 @@ fn an_interrupt_leaves_it_to_the_agent_to_give_back_what_waits() {
 }
 
 #[test]
-fn what_is_sent_while_the_turn_stops_stays_in_the_queue_and_goes_out() {
+fn a_message_sent_while_the_turn_stops_stays_queued_and_is_sent() {
     let mut app = App::working();
     queue(&mut app, "before");
     app.press("esc");
@@ -136,7 +136,7 @@ fn what_is_sent_while_the_turn_stops_stays_in_the_queue_and_goes_out() {
 }
 
 #[test]
-fn to_insist_on_the_stop_takes_nothing_back() {
+fn a_second_interrupt_takes_nothing_back() {
     let mut app = App::working();
     app.press("esc");
     queue(&mut app, "rather this");
@@ -148,7 +148,7 @@ fn to_insist_on_the_stop_takes_nothing_back() {
 }
 
 #[test]
-fn what_follows_a_message_that_is_about_to_go_out_waits_behind_it() {
+fn a_message_after_one_that_is_about_to_be_sent_waits_behind_it() {
     let mut app = App::working();
     app.press("esc");
     queue(&mut app, "first");
@@ -160,7 +160,7 @@ fn what_follows_a_message_that_is_about_to_go_out_waits_behind_it() {
 }
 
 #[test]
-fn enter_while_what_waited_is_on_its_way_back_sends_it_when_it_is_there() {
+fn enter_while_a_message_comes_back_sends_it_once_it_is_there() {
     let mut app = App::working();
     queue(&mut app, "later");
     app.press("esc");
@@ -171,7 +171,7 @@ fn enter_while_what_waited_is_on_its_way_back_sends_it_when_it_is_there() {
 }
 
 #[test]
-fn enter_is_not_remembered_for_a_message_that_went_out_instead_of_coming_back() {
+fn enter_is_forgotten_if_the_message_was_sent_before_it_came_back() {
     let mut app = App::working();
     queue(&mut app, "later");
     app.press("up enter");
@@ -198,7 +198,7 @@ fn up_on_the_empty_line_takes_the_last_one_back_for_editing() {
 }
 
 #[test]
-fn a_turn_is_not_stopped_for_a_message_that_is_on_its_way_back() {
+fn a_turn_is_not_stopped_for_a_message_that_is_being_taken_back() {
     let mut app = App::working();
     queue(&mut app, "one");
     app.press("up");
@@ -208,7 +208,7 @@ fn a_turn_is_not_stopped_for_a_message_that_is_on_its_way_back() {
 }
 
 #[test]
-fn a_turn_that_was_to_stop_for_a_message_which_it_took_up_before_that_runs_on() {
+fn a_turn_that_accepts_the_message_it_was_stopping_for_continues() {
     let mut app = App::working();
     queue(&mut app, "one");
     app.press("enter");
@@ -261,21 +261,56 @@ fn a_click_takes_any_of_them_back() {
 }
 
 #[test]
-fn without_anything_that_waits_up_goes_through_the_history() {
+fn any_of_them_is_taken_back_or_removed_in_a_list() {
+    let mut app = App::working();
+    for text in ["one", "two", "three"] {
+        queue(&mut app, text);
+    }
+    assert_eq!(app.commands("alt+up up enter"), [want("two")]);
+    assert!(app.state.dialogs.is_empty());
+    gives_back(&mut app, &["two"]);
+    assert_eq!(app.draft(), "two");
+
+    assert_eq!(app.commands("alt+up up ctrl+d"), [want("one")]);
+    gives_back(&mut app, &["one"]);
+    assert_eq!(flash(&app), Some("message removed"));
+    assert_eq!(app.draft(), "two");
+    assert_eq!(waiting(&app), ["three"]);
+    // The list follows the queue, and closes when nothing is left.
+    assert_eq!(app.state.dialogs.len(), 1);
+    app.taken_up("three");
+    assert!(app.state.dialogs.is_empty());
+    app.press("alt+up");
+    assert_eq!(flash(&app), Some("no queued messages"));
+}
+
+#[test]
+fn a_message_that_is_sent_moves_no_other_under_the_key_in_the_list() {
+    let mut app = App::working();
+    for text in ["one", "two", "three"] {
+        queue(&mut app, text);
+    }
+    app.press("alt+up up");
+    app.taken_up("one");
+    assert_eq!(app.commands("ctrl+d"), [want("two")]);
+}
+
+#[test]
+fn with_an_empty_queue_up_goes_through_the_history() {
     let mut app = App::working();
     assert_eq!(app.commands("up"), []);
     assert_eq!(app.draft(), "fix the failing test");
 }
 
 #[test]
-fn nothing_taken_back_leaves_the_draft_alone() {
+fn taking_nothing_back_leaves_the_draft_alone() {
     let mut app = App::typed("draft");
     gives_back(&mut app, &[]);
     assert_eq!(app.draft(), "draft");
 }
 
 #[test]
-fn an_image_that_waited_comes_back_with_its_message() {
+fn a_queued_image_comes_back_with_its_message() {
     let mut app = App::working();
     app.update(Msg::Pasted("/tmp/a.png".to_owned()));
     let image = Block::Image(Image::base64("image/png", "AAAA"));
@@ -296,7 +331,7 @@ fn an_image_that_waited_comes_back_with_its_message() {
 }
 
 #[test]
-fn an_image_that_cannot_come_back_is_told_of() {
+fn an_image_that_cannot_be_restored_is_reported() {
     let mut app = App::working();
     let image = Block::Image(Image::base64("image/png", "AAAA"));
     let message = vec![image, Block::text("what is it?")];
@@ -336,7 +371,7 @@ fn before_a_retry_every_letter_is_typed_and_enter_on_the_empty_line_tries_at_onc
 }
 
 #[test]
-fn who_stops_a_retry_still_sees_why_there_was_one() {
+fn after_stopping_a_retry_its_reason_is_still_shown() {
     let mut app = App::working();
     retrying(&mut app, "rate limited (429): slow down, please");
     app.press("esc");

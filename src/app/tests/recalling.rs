@@ -1,6 +1,7 @@
 //! A resumed session looks as it did before: for any records, applying them one by one and recalling them gives the
 //! same state.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
@@ -19,7 +20,7 @@ use crate::session::record::{Changed, Line};
 use crate::session::telling::{self, recall};
 use crate::session::{History, Record};
 
-fn calls() -> impl Strategy<Value = CallRef> {
+pub(super) fn calls() -> impl Strategy<Value = CallRef> {
     let person = |number| CallRef {
         agent: AgentId::PERSON,
         number,
@@ -30,7 +31,7 @@ fn calls() -> impl Strategy<Value = CallRef> {
     ]
 }
 
-fn texts() -> impl Strategy<Value = String> {
+pub(super) fn texts() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("a word\n".to_owned()),
         Just(String::new()),
@@ -59,7 +60,7 @@ fn notes() -> impl Strategy<Value = Option<AnswerNote>> {
     prop::option::of(notes)
 }
 
-fn of_calls() -> impl Strategy<Value = Record> {
+pub(super) fn of_calls() -> impl Strategy<Value = Record> {
     let phases = [Phase::WaitingForApproval, Phase::Running];
     prop_oneof![
         calls().prop_map(|call| Record::Arriving {
@@ -120,7 +121,7 @@ fn of_calls() -> impl Strategy<Value = Record> {
     ]
 }
 
-fn of_turns() -> impl Strategy<Value = Record> {
+pub(super) fn of_turns() -> impl Strategy<Value = Record> {
     let endings = ["success", "interrupted", "error_max_turns", "else"];
     prop_oneof![
         3 => texts().prop_map(|text| Record::User { message: Message::user(text) }),
@@ -162,20 +163,22 @@ fn of_turns() -> impl Strategy<Value = Record> {
     ]
 }
 
-fn of_the_session() -> impl Strategy<Value = Record> {
+pub(super) fn of_the_session() -> impl Strategy<Value = Record> {
     prop_oneof![
         texts().prop_map(|text| Record::Notice { text }),
         texts().prop_map(|text| Record::Reply { text }),
         Just(Record::Mode { mode: Mode::Plan }),
+        texts().prop_map(|title| Record::Renamed { title }),
         prop_oneof![Just(run("m")), Just(run("n"))],
     ]
 }
 
-fn run(model: &str) -> Record {
+pub(super) fn run(model: &str) -> Record {
     Record::Run {
         version: 2,
         provider: "p".to_owned(),
         model: model.to_owned(),
+        branch: None,
     }
 }
 
@@ -200,15 +203,24 @@ fn lines(records: Vec<(Record, u64)>) -> Vec<Line> {
 }
 
 /// Applies each record shortly after it is written, with a varying delay.
-fn live(lines: &[Line]) -> App {
+pub(super) fn live(lines: &[Line]) -> App {
     let mut app = App::new();
     let began = app.state.now;
     let first = lines.first().map_or(0, |line| line.at_ms);
-    let mut history = History::default();
+    let mut histories: BTreeMap<AgentId, History> = BTreeMap::new();
     for (number, line) in lines.iter().enumerate() {
         let late = 3 + (number as u64 * 7) % 30;
         app.state.now = began + Duration::from_millis(line.at_ms - first + late);
-        take(&mut app, &mut history, line);
+        if let Record::Run { .. } = line.record {
+            // The program that ran the subagents is gone.
+            for (_, mut history) in histories.split_off(&AgentId(AgentId::MAIN.0 + 1)) {
+                for event in telling::end(&mut history) {
+                    hear(&mut app, line, event);
+                }
+            }
+        }
+        let history = histories.entry(line.agent).or_default();
+        take(&mut app, history, line);
         // What a person would do.
         app.state.dialogs.clear();
     }
@@ -216,13 +228,13 @@ fn live(lines: &[Line]) -> App {
 }
 
 fn take(app: &mut App, history: &mut History, line: &Line) {
-    let (agent, record) = (AgentId::MAIN, line.record.clone());
+    let (agent, record) = (line.agent, line.record.clone());
     for event in telling::take(record, history, agent, Duration::ZERO, Shown::Nothing) {
         hear(app, line, event);
     }
 }
 
-fn hear(app: &mut App, line: &Line, event: AgentEvent) {
+pub(super) fn hear(app: &mut App, line: &Line, event: AgentEvent) {
     let record = Some(Recorded {
         seq: line.seq,
         at_ms: line.at_ms,
@@ -230,7 +242,7 @@ fn hear(app: &mut App, line: &Line, event: AgentEvent) {
     update(&mut app.state, Msg::Agent(Told { record, event }));
 }
 
-fn recalled(lines: Vec<Line>) -> App {
+pub(super) fn recalled(lines: Vec<Line>) -> App {
     let mut app = App::starting();
     let models = lines.iter().rev().filter_map(|line| match &line.record {
         Record::Run { model, .. } => Some(model.clone()),
@@ -252,7 +264,7 @@ proptest! {
     })]
 
     #[test]
-    fn whatever_the_records_are_the_recalled_state_is_the_one_that_was_left(mut records in sessions()) {
+    fn for_any_records_the_resumed_state_equals_the_one_that_was_left(mut records in sessions()) {
         // The run is over when the session is resumed.
         records.push((run("m"), 5));
         let lines = lines(records);
@@ -266,7 +278,7 @@ proptest! {
 }
 
 #[test]
-fn a_conversation_says_where_another_model_took_over() {
+fn a_conversation_shows_where_the_model_was_switched() {
     let notices = |app: &App| -> Vec<String> {
         let entries = app.state.transcript.entries().iter();
         let texts = entries.filter_map(|entry| match &entry.cell {
@@ -301,7 +313,7 @@ fn a_conversation_says_where_another_model_took_over() {
 }
 
 #[test]
-fn nothing_comes_of_the_past_but_what_is_seen() {
+fn past_events_only_change_what_is_shown() {
     let limit = Record::Paused {
         why: "a limit".to_owned(),
     };
@@ -319,7 +331,7 @@ fn nothing_comes_of_the_past_but_what_is_seen() {
 }
 
 #[test]
-fn cells_know_the_records_that_made_them() {
+fn cells_know_the_records_that_created_them() {
     let mut app = App::typed("hello");
     app.press("enter");
     let seqs = |app: &App| -> Vec<Option<Seq>> {
@@ -346,7 +358,7 @@ fn cells_know_the_records_that_made_them() {
 }
 
 #[test]
-fn times_are_those_of_the_records_however_late_the_screen_hears_of_them() {
+fn times_are_those_of_the_records_however_late_the_events_arrive() {
     let thought = |text: &str| Record::Thinking {
         text: text.to_owned(),
     };
@@ -378,7 +390,7 @@ fn times_are_those_of_the_records_however_late_the_screen_hears_of_them() {
 }
 
 #[test]
-fn a_clock_that_was_set_does_not_make_times_of_the_future() {
+fn a_changed_clock_causes_no_times_in_the_future() {
     let mut app = App::new();
     let line = |seq: u64, at_ms: u64| Line {
         seq: Seq(seq),
@@ -395,7 +407,7 @@ fn a_clock_that_was_set_does_not_make_times_of_the_future() {
 }
 
 #[test]
-fn what_an_answer_saved_is_known_after_the_session_is_opened_again() {
+fn saved_rules_are_shown_after_resuming() {
     let (call, text) = (CallRef::main(1), String::new);
     let note = AnswerNote::Saved {
         rule: "Bash(touch x.txt)".to_owned(),

@@ -34,7 +34,7 @@ fn enter_sends_the_draft() {
 }
 
 #[test]
-fn a_message_that_the_agent_takes_up_is_shown_once() {
+fn a_message_that_the_agent_accepts_is_shown_once() {
     let mut app = App::typed("hello");
     app.press("enter");
     app.taken_up("hello");
@@ -57,14 +57,14 @@ fn a_message_can_be_sent_before_the_session_is_open() {
 }
 
 #[test]
-fn the_mode_shown_is_the_one_that_the_agent_tells() {
+fn the_mode_shown_is_the_one_that_the_agent_reports() {
     let mut app = App::new();
     app.told(AgentEvent::Session(SessionEvent::ModeIs(Mode::Plan)));
     assert_eq!(app.state.session.mode, Mode::Plan);
 }
 
 #[test]
-fn the_words_of_another_turn_are_not_heard() {
+fn events_of_another_turn_are_ignored() {
     let mut app = App::working();
     app.turn.number += 7;
     app.says("from nowhere");
@@ -107,7 +107,7 @@ fn a_note_is_remembered_and_the_person_is_told_where() {
 }
 
 #[test]
-fn a_word_beside_the_keys_goes_away_by_itself() {
+fn a_flash_disappears_by_itself() {
     let mut app = App::new();
     app.update(Msg::JobDone(JobResult::Failed("no such file".to_owned())));
     assert!(app.state.flash.is_some());

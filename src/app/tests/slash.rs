@@ -4,7 +4,7 @@ use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pager::{Content, Pager};
 use crate::app::dialogs::picker::{Item, Mark, Picker};
-use crate::app::job::{Job, JobResult, ModelRow, SessionContent, SessionRow};
+use crate::app::job::{Job, JobResult, ModelRow, SessionRow};
 use crate::app::page::Line;
 use crate::app::rig::{App, change, opened, past};
 use crate::app::transcript::{Cell, Entry};
@@ -41,7 +41,7 @@ pub fn last_notice(app: &App) -> Option<&str> {
     }
 }
 
-fn picker(app: &App) -> &Picker {
+pub fn picker(app: &App) -> &Picker {
     match app.state.dialogs.last() {
         Some(Dialog::Picker(picker)) => picker,
         other => panic!("no list is open: {other:?}"),
@@ -102,7 +102,7 @@ fn clear_begins_a_new_conversation_but_not_in_the_middle_of_a_turn() {
 }
 
 #[test]
-fn another_model_goes_on_with_the_same_conversation_in_the_same_mode() {
+fn switching_the_model_continues_the_same_conversation_in_the_same_mode() {
     let mut app = App::new();
     app.press("shift+tab shift+tab");
     let opening = Opening {
@@ -214,7 +214,7 @@ fn tools_lists_what_the_model_can_use() {
 }
 
 #[test]
-fn a_theme_can_be_named_and_a_wrong_name_is_told() {
+fn a_theme_can_be_named_and_a_wrong_name_is_reported() {
     let mut app = App::new();
     let keep = Job::KeepTheme("light".to_owned());
     assert_eq!(run(&mut app, "/theme light"), [Effect::Start(keep)]);
@@ -244,7 +244,7 @@ fn quit_quits_even_while_a_turn_runs() {
 }
 
 #[test]
-fn settings_are_replaced_whole_when_the_look_changes() {
+fn settings_are_replaced_as_a_whole_when_the_theme_changes() {
     let mut app = App::new();
     let before = Arc::clone(&app.state.settings);
     run(&mut app, "/theme dark");
@@ -253,7 +253,7 @@ fn settings_are_replaced_whole_when_the_look_changes() {
 }
 
 #[test]
-fn another_conversation_does_not_cut_off_a_command_of_the_person() {
+fn opening_another_conversation_does_not_stop_the_persons_command() {
     let mut app = App::new();
     app.aside("person_1", "sleep 5");
     for command in ["/clear", "/model other", "/resume abc"] {
@@ -266,7 +266,7 @@ fn another_conversation_does_not_cut_off_a_command_of_the_person() {
 }
 
 #[test]
-fn another_conversation_knows_nothing_of_what_waited_in_the_one_before() {
+fn another_conversation_starts_with_an_empty_queue() {
     let mut app = App::working();
     app.types("later");
     app.press("enter");
@@ -283,7 +283,7 @@ fn another_conversation_knows_nothing_of_what_waited_in_the_one_before() {
 }
 
 #[test]
-fn a_theme_of_the_persons_own_can_be_named() {
+fn a_custom_theme_can_be_named() {
     let mut app = App::new();
     let list = Effect::Start(Job::ListThemes);
     assert_eq!(run(&mut app, "/theme mine"), [list]);
@@ -335,7 +335,7 @@ fn a_refusal_is_said_with_its_hint_below_the_conversation_that_comes_back() {
 }
 
 #[test]
-fn hooks_lists_those_in_force_by_event_with_their_file() {
+fn hooks_lists_active_hooks_by_event_with_their_file() {
     let mut app = App::new();
     run(&mut app, "/hooks");
     assert_eq!(
@@ -360,7 +360,7 @@ fn hooks_lists_those_in_force_by_event_with_their_file() {
 }
 
 #[test]
-fn the_doctor_is_asked_and_what_it_finds_is_a_page_that_esc_closes() {
+fn the_doctors_findings_are_a_page_that_esc_closes() {
     let mut app = App::new();
     assert_eq!(run(&mut app, "/doctor"), [Effect::Start(Job::Examine)]);
     assert_eq!(flash(&app), Some("checking …"));
@@ -419,75 +419,6 @@ fn models_are_chosen_from_a_list_and_others_by_typing_their_names() {
     assert_eq!(opening.model.as_deref(), Some("larger"));
 }
 
-/// The list of sessions, filled.
-fn sessions(app: &mut App) {
-    run(app, "/sessions");
-    let row = |id: &str| SessionRow {
-        id: id.to_owned(),
-        when: "3 hours ago".to_owned(),
-        age: "Today",
-        title: format!("about {id}"),
-        place: String::new(),
-    };
-    let rows = vec![row("one"), row("two")];
-    app.update(Msg::JobDone(JobResult::Sessions(rows)));
-}
-
-#[test]
-fn what_is_in_a_session_is_shown_and_found() {
-    let mut app = App::new();
-    sessions(&mut app);
-    let content = SessionContent {
-        id: "two".to_owned(),
-        model: "large".to_owned(),
-        messages: 9,
-        calls: 1,
-        cost: Some(0.211),
-        added: 38,
-        removed: 9,
-        end: vec![Line::text("bad rows are skipped")],
-    };
-    app.update(Msg::JobDone(JobResult::SessionRead(Box::new(content))));
-    app.types("skipped");
-    let item = picker(&app).chosen().expect("it is found");
-    assert_eq!(item.label, "about two");
-    assert_eq!(item.about, "9 messages · 1 call · $0.21");
-    assert_eq!(item.hint, "+38 −9  3 hours ago");
-    let preview: Vec<String> = item.preview.iter().map(Line::plain).collect();
-    assert_eq!(preview[1], "3 hours ago · large");
-    assert_eq!(preview[4], "bad rows are skipped");
-}
-
-#[test]
-fn a_session_is_forked_and_deleted_only_after_a_second_press() {
-    let mut app = App::new();
-    sessions(&mut app);
-    assert_eq!(app.press("ctrl+d down"), []);
-    assert_eq!(app.press("ctrl+d"), [], "another one, so it is asked again");
-    let delete = Job::DeleteSession("two".to_owned());
-    assert_eq!(app.press("ctrl+d"), [Effect::Start(delete)]);
-    app.update(Msg::JobDone(JobResult::SessionDeleted {
-        id: "two".to_owned(),
-        result: Ok(()),
-    }));
-    assert_eq!(picker(&app).len(), 1);
-    let effects = app.press("ctrl+f");
-    let [Effect::Open(opening)] = effects.as_slice() else {
-        panic!("{effects:?}");
-    };
-    assert_eq!(opening.session, OpeningSession::Fork("one".to_owned()));
-}
-
-#[test]
-fn the_sessions_of_all_directories_are_a_key_away() {
-    let mut app = App::new();
-    sessions(&mut app);
-    let list = |everywhere| [Effect::Start(Job::ListSessions { everywhere })];
-    assert_eq!(app.press("tab"), list(true));
-    assert_eq!(app.state.dialogs.len(), 1);
-    assert_eq!(app.press("tab"), list(false));
-}
-
 fn custom(name: &str, arguments: &str, about: &str) -> CustomCommand {
     CustomCommand {
         name: name.into(),
@@ -508,7 +439,7 @@ fn custom(name: &str, arguments: &str, about: &str) -> CustomCommand {
 }
 
 #[test]
-fn a_command_of_the_persons_own_is_completed_and_sent_with_its_arguments() {
+fn a_custom_command_is_completed_and_sent_with_its_arguments() {
     let mut app = App::new();
     app.told(AgentEvent::Session(SessionEvent::Commands(vec![
         custom("review", "[FILE]", "review a file"),
@@ -536,21 +467,6 @@ fn a_command_of_the_persons_own_is_completed_and_sent_with_its_arguments() {
     );
     app.ends(Ending::Done);
     assert_eq!(run(&mut app, "/quit"), [Effect::Quit(ExitReason::Asked)]);
-}
-
-#[test]
-fn a_list_that_was_closed_while_it_was_looked_for_stays_closed() {
-    let mut app = App::new();
-    run(&mut app, "/sessions");
-    assert_eq!(app.state.dialogs.len(), 1, "it is there at once");
-    app.press("esc");
-    app.update(Msg::JobDone(JobResult::Sessions(vec![SessionRow {
-        id: "one".to_owned(),
-        when: "yesterday".to_owned(),
-        title: "about one".to_owned(),
-        ..SessionRow::default()
-    }])));
-    assert!(app.state.dialogs.is_empty());
 }
 
 #[test]

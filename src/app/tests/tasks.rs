@@ -62,7 +62,7 @@ fn the_list_says_how_each_command_is_doing() {
 }
 
 #[test]
-fn the_open_list_follows_what_happens() {
+fn the_open_list_is_updated_by_events() {
     let mut app = two_in_background();
     run(&mut app, "/tasks");
     app.press("down");
@@ -97,7 +97,7 @@ fn a_command_that_goes_to_the_background_joins_the_open_list() {
 }
 
 #[test]
-fn those_that_run_come_before_those_that_have_ended() {
+fn running_commands_come_before_ended_ones() {
     let mut app = two_in_background();
     app.background_ended("a", "exited with code 0");
     run(&mut app, "/tasks");

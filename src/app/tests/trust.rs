@@ -25,7 +25,7 @@ fn shown(app: &mut App, furthest: usize) {
 }
 
 #[test]
-fn keys_that_were_pressed_before_the_question_could_be_read_do_not_count() {
+fn keys_pressed_before_the_question_could_be_read_are_ignored() {
     let mut app = asked();
     shown(&mut app, 0);
     assert_eq!(app.press("y"), []);
@@ -42,7 +42,7 @@ fn keys_that_were_pressed_before_the_question_could_be_read_do_not_count() {
 }
 
 #[test]
-fn a_yes_counts_only_when_all_of_it_was_in_view() {
+fn a_yes_is_possible_only_after_all_of_it_was_visible() {
     let mut app = asked();
     app.after(millis(300));
     assert_eq!(app.press("y"), [], "nothing was");
@@ -55,7 +55,7 @@ fn a_yes_counts_only_when_all_of_it_was_in_view() {
 }
 
 #[test]
-fn every_way_out_is_a_no_and_needs_nothing_to_be_read() {
+fn every_way_to_cancel_is_a_no_and_requires_no_reading() {
     for key in ["n", "esc", "ctrl+c"] {
         let mut app = asked();
         app.after(millis(300));
@@ -64,7 +64,7 @@ fn every_way_out_is_a_no_and_needs_nothing_to_be_read() {
 }
 
 #[test]
-fn what_is_asked_anew_replaces_what_was_asked() {
+fn a_new_query_replaces_the_old_one() {
     let mut app = asked();
     app.update(ask("/other"));
     let [Dialog::Trust(dialog)] = app.state.dialogs.as_slice() else {

@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_hold_is_a_warning() {
+    fn a_missing_sandbox_is_a_warning() {
         let nothing = State::Nothing("the kernel has no Landlock".to_owned());
         for (unasked, state, level) in [
             (Unasked::Auto, &State::Landlock(7), Level::Fine),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_terminal_is_told_by_its_variables() {
+    fn the_terminal_is_recognised_by_its_variables() {
         let levels = |variables: &[(&str, &str)]| {
             let variable = |name: &str| {
                 let found = variables.iter().find(|(known, _)| *known == name);

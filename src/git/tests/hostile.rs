@@ -164,7 +164,7 @@ async fn a2g_a_submodule_is_found_from_below_and_in_every_version_of_the_index()
 }
 
 #[tokio::test]
-async fn a2h_a_submodule_of_the_past_is_not_entered() {
+async fn a2h_a_former_submodule_is_not_entered() {
     let scene = Scene::new();
     with_submodule(&scene);
     let text = std::fs::read_to_string(scene.root.join("sub/.git/config")).expect("readable");

@@ -26,11 +26,27 @@ pub(super) fn action(verb: Verb, argument: &str) -> Option<Action> {
         Verb::Fetch => Action::Fetch {
             url: url(&name(argument, &['.', ',', ';', '!', '?'])?),
         },
-        Verb::Undo => argument
-            .trim_matches(['.', ',', ';', '!'])
-            .is_empty()
-            .then_some(Action::Undo)?,
+        Verb::Undo => nothing(argument).then_some(Action::Undo)?,
+        Verb::Agents => Action::Agents {
+            regex: or_else(argument, "TODO"),
+        },
+        Verb::Ask => nothing(argument).then_some(Action::Ask)?,
+        Verb::Plan => Action::Plan {
+            task: or_else(argument, "tidy the project"),
+        },
     })
+}
+
+fn nothing(argument: &str) -> bool {
+    argument.trim_matches(['.', ',', ';', '!', '?']).is_empty()
+}
+
+/// What was written, or what is meant if nothing was.
+fn or_else(argument: &str, usual: &str) -> String {
+    if nothing(argument) {
+        return usual.to_owned();
+    }
+    exact(argument)
 }
 
 fn search(argument: &str) -> Option<Action> {

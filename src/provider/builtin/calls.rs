@@ -100,6 +100,28 @@ pub(super) fn fetch(url: &str) -> Call {
     Call::new("WebFetch", json!({ "url": url, "prompt": prompt }))
 }
 
+/// A subagent that only reads. It is this interpreter again, so its prompt is a request.
+pub(super) fn explore(description: &str, prompt: &str) -> Call {
+    let input = json!({
+        "description": description,
+        "prompt": prompt,
+        "subagent_type": "explore",
+    });
+    Call::new("Task", input)
+}
+
+pub(super) fn ask(questions: &Value) -> Call {
+    Call::new("AskUserQuestion", json!({ "questions": questions }))
+}
+
+pub(super) fn enter_plan_mode() -> Call {
+    Call::new("EnterPlanMode", json!({}))
+}
+
+pub(super) fn exit_plan_mode(plan: &str) -> Call {
+    Call::new("ExitPlanMode", json!({ "plan": plan }))
+}
+
 pub(super) fn undo() -> Call {
     Call::new("Undo", json!({}))
 }

@@ -54,6 +54,16 @@ pub(super) enum Action {
         url: String,
     },
     Undo,
+    /// Subagents search at the same time.
+    Agents {
+        regex: String,
+    },
+    /// Asks example questions.
+    Ask,
+    /// Proposes a plan.
+    Plan {
+        task: String,
+    },
 }
 
 /// Where to search.
@@ -112,6 +122,9 @@ impl Action {
             Action::Todo { .. } => Verb::Todo,
             Action::Fetch { .. } => Verb::Fetch,
             Action::Undo => Verb::Undo,
+            Action::Agents { .. } => Verb::Agents,
+            Action::Ask => Verb::Ask,
+            Action::Plan { .. } => Verb::Plan,
         }
     }
 }
@@ -194,7 +207,9 @@ fn next_step<'a>(word: &impl Fn(usize) -> Option<&'a str>, at: usize) -> Option<
     let after = word(next.verb_at + 1);
     let has_something_to_do = match next.verb {
         // It takes nothing: what follows has to be the end or a joining word.
-        Verb::Undo => after.is_none_or(|word| is_please(word) || self::joint(word).is_some()),
+        Verb::Undo | Verb::Agents | Verb::Ask | Verb::Plan => {
+            after.is_none_or(|word| is_please(word) || self::joint(word).is_some())
+        }
         Verb::Read
         | Verb::Find
         | Verb::Search

@@ -9,6 +9,7 @@
 
 mod arguments;
 mod calls;
+mod demo;
 mod grammar;
 mod planner;
 mod progress;

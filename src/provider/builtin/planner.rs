@@ -147,4 +147,4 @@ fn prompt(message: &Message) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::calls::{self, Call};
+use super::demo;
 use super::grammar::{Action, Scope, Step};
 use super::replace::Replace;
 use super::report::{Outcome, Part, Went, code, first_lines, last_lines};
@@ -135,6 +136,9 @@ pub(super) fn advance(
             let saying = "Undoing the last changes.".to_owned();
             one_call(step, past, calls::undo(), saying, whole)
         }
+        Action::Agents { regex } => demo::agents(step, past, regex),
+        Action::Ask => demo::ask(step, past),
+        Action::Plan { task } => demo::plan(step, past, task),
         Action::Todo { items } => todo(step, past, todos, items),
         Action::Edit {
             file,
@@ -154,7 +158,7 @@ pub(super) fn advance(
 }
 
 /// A step of a single call, whose result is what the person wanted to see.
-fn one_call(
+pub(super) fn one_call(
     step: &Step,
     past: &mut Past<'_>,
     call: Call,
@@ -237,7 +241,7 @@ fn occurs_often(result: &ToolResult) -> bool {
     result.is_error && text.contains("matches of the string to replace")
 }
 
-fn whole(text: &str) -> String {
+pub(super) fn whole(text: &str) -> String {
     text.trim_end().to_owned()
 }
 

@@ -69,7 +69,13 @@ pub(super) fn misread(misread: &Misread, is_offered: impl Fn(&str) -> bool) -> S
                 Verb::Replace | Verb::Edit => {
                     " Put quotes around text with an arrow or with spaces at its ends; \"\" deletes."
                 }
-                Verb::Search | Verb::Run | Verb::Todo | Verb::Undo => "",
+                Verb::Search
+                | Verb::Run
+                | Verb::Todo
+                | Verb::Undo
+                | Verb::Agents
+                | Verb::Ask
+                | Verb::Plan => "",
             };
             format!(
                 "I didn't understand {}. Try: `{}`.{more} Nothing was done.",

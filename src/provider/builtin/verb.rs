@@ -13,10 +13,13 @@ pub(super) enum Verb {
     Todo,
     Fetch,
     Undo,
+    Agents,
+    Ask,
+    Plan,
 }
 
 impl Verb {
-    pub(super) const ALL: [Verb; 9] = [
+    pub(super) const ALL: [Verb; 12] = [
         Verb::Read,
         Verb::Find,
         Verb::Search,
@@ -26,6 +29,9 @@ impl Verb {
         Verb::Todo,
         Verb::Fetch,
         Verb::Undo,
+        Verb::Agents,
+        Verb::Ask,
+        Verb::Plan,
     ];
 
     pub(super) fn from_word(word: &str) -> Option<Self> {
@@ -66,9 +72,12 @@ impl Verb {
             Verb::Replace => &["rename", "substitute"],
             Verb::Run => &["execute", "test", "tests", "build", "compile", "start"],
             Verb::Edit => &["change", "fix", "write", "update", "modify", "add"],
-            Verb::Todo => &["task", "plan", "remember"],
+            Verb::Todo => &["task", "remember"],
             Verb::Fetch => &["download", "curl", "wget"],
             Verb::Undo => &["revert", "restore"],
+            Verb::Agents => &["subagents", "parallel", "delegate"],
+            Verb::Ask => &["question", "choose"],
+            Verb::Plan => &["design", "propose"],
         }
     }
 
@@ -83,6 +92,9 @@ impl Verb {
             Verb::Todo => "todo",
             Verb::Fetch => "fetch",
             Verb::Undo => "undo",
+            Verb::Agents => "agents",
+            Verb::Ask => "ask",
+            Verb::Plan => "plan",
         }
     }
 
@@ -97,6 +109,9 @@ impl Verb {
             Verb::Todo => "todo ITEM; ITEM",
             Verb::Fetch => "fetch URL",
             Verb::Undo => "undo",
+            Verb::Agents => "agents [REGEX]",
+            Verb::Ask => "ask",
+            Verb::Plan => "plan [TASK]",
         }
     }
 
@@ -111,6 +126,9 @@ impl Verb {
             Verb::Todo => "todo write the tests; update the docs",
             Verb::Fetch => "fetch https://example.com",
             Verb::Undo => "undo",
+            Verb::Agents => "agents TODO",
+            Verb::Ask => "ask",
+            Verb::Plan => "plan tidy the README",
         }
     }
 
@@ -126,6 +144,9 @@ impl Verb {
             Verb::Todo => &["TodoWrite"],
             Verb::Fetch => &["WebFetch"],
             Verb::Undo => &["Undo"],
+            Verb::Agents => &["Task"],
+            Verb::Ask => &["AskUserQuestion"],
+            Verb::Plan => &["EnterPlanMode", "ExitPlanMode"],
         }
     }
 }

@@ -56,7 +56,7 @@ fn a_frame_is_one_piece_with_the_cursor_where_it_belongs() {
 }
 
 #[test]
-fn a_ground_is_erased_where_the_terminal_can_and_written_where_it_cannot() {
+fn a_background_is_erased_if_the_terminal_can_and_written_if_not() {
     let ground = |erases_in_colour| {
         let mut screen = Screen::new(SIZE.into());
         screen.erases_in_colour = erases_in_colour;
@@ -110,7 +110,7 @@ fn the_parts_of_a_link_have_one_number_and_the_link_ends_with_its_text() {
 }
 
 #[test]
-fn text_whose_link_is_not_known_is_text() {
+fn text_with_an_unknown_link_is_plain_text() {
     let mut screen = Screen::new(SIZE.into());
     let bytes = draw(&mut screen, &[linked(0, 0, "one")]);
     assert!(
@@ -150,7 +150,7 @@ fn rows_with_links_move_like_others() {
 }
 
 #[test]
-fn a_frame_in_which_nothing_changed_is_no_bytes() {
+fn an_unchanged_frame_sends_no_bytes() {
     let mut screen = Screen::new(SIZE.into());
     draw(&mut screen, &[plain(0, 0, "hi")]);
     assert_eq!(draw(&mut screen, &[plain(0, 0, "hi")]), "");
@@ -167,7 +167,7 @@ fn only_what_changed_is_sent() {
 }
 
 #[test]
-fn a_style_is_told_once_and_in_full_only_when_something_of_it_ends() {
+fn a_style_is_sent_once_and_in_full_only_when_an_attribute_ends() {
     let mut screen = Screen::new(SIZE.into());
     let red = Style::new().fg(Color::Red);
     let bold = red.add_modifier(Modifier::BOLD);
@@ -192,7 +192,7 @@ fn a_style_is_told_once_and_in_full_only_when_something_of_it_ends() {
 }
 
 #[test]
-fn after_a_character_of_doubtful_width_the_cursor_is_placed_anew() {
+fn after_a_character_of_uncertain_width_the_cursor_is_placed_again() {
     let mut screen = Screen::new(SIZE.into());
     assert_eq!(
         draw(&mut screen, &[plain(0, 0, "漢─👍a")]),
@@ -251,7 +251,7 @@ fn seen(terminal: &vt100::Parser) -> Vec<Seen> {
 
 proptest! {
     #[test]
-    fn frame_upon_frame_looks_like_the_last_one_alone(frames in prop::collection::vec(pieces(), 1..5)) {
+    fn many_frames_give_the_same_screen_as_the_last_one_alone(frames in prop::collection::vec(pieces(), 1..5)) {
         let mut screen = Screen::new(SIZE.into());
         let mut terminal = vt100::Parser::new(SIZE.1, SIZE.0, 0);
         for frame in &frames {
@@ -290,7 +290,7 @@ fn beside_clusters(terminal: &vt100::Parser) -> Vec<String> {
 }
 
 #[test]
-fn d13_what_a_terminal_takes_for_wider_leaves_nothing_behind() {
+fn d13_clusters_that_are_wider_in_the_terminal_leave_nothing_behind() {
     for cluster in CLUSTERS {
         let mut screen = Screen::new(SIZE.into());
         let mut terminal = vt100::Parser::new(SIZE.1, SIZE.0, 0);
@@ -305,7 +305,7 @@ fn d13_what_a_terminal_takes_for_wider_leaves_nothing_behind() {
 }
 
 #[test]
-fn d13_rows_that_move_are_drawn_whole_where_widths_are_uncertain() {
+fn d13_moved_rows_with_uncertain_widths_are_drawn_as_a_whole() {
     let texts = ["1", "2", "3", "4", "5", "6", "7", "8"];
     let frame = |first: usize| -> Vec<Piece> {
         let rows = (0..SIZE.1).zip(&texts[first..]);
@@ -331,7 +331,7 @@ fn d13_rows_that_move_are_drawn_whole_where_widths_are_uncertain() {
 }
 
 #[test]
-fn d13_nothing_of_it_goes_on_in_the_next_row() {
+fn d13_nothing_wraps_into_the_next_row() {
     let mut screen = Screen::new(SIZE.into());
     let bytes = draw(&mut screen, &[plain(18, 5, CLUSTERS[0])]);
     let (before, after) = bytes.split_once(CLUSTERS[0]).expect("it is drawn");

@@ -91,7 +91,7 @@ fn finds_files_and_directories_that_are_not_ignored() {
 }
 
 #[test]
-fn a_tree_of_thousands_is_found_in_full() {
+fn all_files_of_a_large_tree_are_found() {
     let files: Vec<String> = (0..3_000).map(|n| format!("d{}/f{n}.rs", n % 40)).collect();
     let names: Vec<&str> = files.iter().map(String::as_str).collect();
     let root = tree(&names);
@@ -102,7 +102,7 @@ fn a_tree_of_thousands_is_found_in_full() {
 }
 
 #[test]
-fn a_workspace_that_is_not_there_has_no_files() {
+fn a_missing_workspace_has_no_files() {
     let root = TempDir::new().expect("a directory");
     let mut rig = Rig::new(&root.path().join("gone"));
     assert_eq!(rig.find("x"), [""; 0]);
@@ -118,7 +118,7 @@ fn index(paths: &[String]) -> Index {
 
 proptest! {
     #[test]
-    fn narrowing_finds_what_asking_anew_finds(paths in proptest::collection::vec("[a-cA-Cé/]{1,8}", 0..60), query in "[a-cA-C/]{1,4}") {
+    fn narrowing_finds_the_same_as_a_new_query(paths in proptest::collection::vec("[a-cA-Cé/]{1,8}", 0..60), query in "[a-cA-C/]{1,4}") {
         let index = index(&paths);
         let mut narrowed = Matching::default();
         for end in 0..=query.len() {

@@ -25,7 +25,7 @@ const READS: usize = 64;
 /// The most that the kernel returns from a terminal at once.
 const READ: usize = 4096;
 /// How long a reader has to release the terminal. It only has to finish a read that has begun.
-const LET_GO: Duration = Duration::from_millis(500);
+const PAUSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
@@ -90,7 +90,7 @@ impl Input {
         let (done, paused) = control::sync_channel(1);
         self.order(Order::Pause(done));
         // A thread that has ended does not read either.
-        let _ = paused.recv_timeout(LET_GO);
+        let _ = paused.recv_timeout(PAUSE_TIMEOUT);
     }
 
     pub fn resume(&mut self) {

@@ -36,7 +36,7 @@ fn other() -> Event {
 }
 
 #[test]
-fn characters_are_keys_whatever_their_length() {
+fn characters_of_any_length_are_keys() {
     assert_eq!(
         decode("aß漢🦀"),
         [letter('a'), letter('ß'), letter('漢'), letter('🦀')]
@@ -63,7 +63,7 @@ fn control_characters_are_keys_with_names() {
 }
 
 #[test]
-fn an_escape_before_a_key_is_alt_and_alone_it_is_itself() {
+fn an_escape_before_a_key_is_alt_and_alone_it_is_the_esc_key() {
     assert_eq!(decode("\x1b"), [key(KeyCode::Esc, NONE)]);
     assert_eq!(
         decode("\x1b\x1b"),
@@ -83,7 +83,7 @@ fn an_escape_before_a_key_is_alt_and_alone_it_is_itself() {
 }
 
 #[test]
-fn only_an_escape_makes_a_key_wait() {
+fn only_an_escape_delays_a_key() {
     let waits = |bytes: &[u8]| {
         let mut decoder = Decoder::default();
         decoder.push(bytes, &mut Vec::new());
@@ -96,7 +96,7 @@ fn only_an_escape_makes_a_key_wait() {
 }
 
 #[test]
-fn keys_with_sequences_are_told_in_every_dialect() {
+fn keys_are_decoded_from_the_sequences_of_every_terminal() {
     let cases = [
         ("\x1b[A", key(KeyCode::Up, NONE)),
         ("\x1bOA", key(KeyCode::Up, NONE)),
@@ -151,7 +151,7 @@ fn a_paste_is_one_event_whatever_it_holds() {
 }
 
 #[test]
-fn a_paste_beyond_all_measure_is_cut_and_still_ends() {
+fn a_huge_paste_is_cut_and_still_ends() {
     let mut bytes = b"\x1b[200~".to_vec();
     bytes.resize(bytes.len() + LONGEST_PASTE + 100_000, b'a');
     bytes.extend_from_slice(b"\x1b[201~x");
@@ -174,7 +174,7 @@ fn a_paste_beyond_all_measure_is_cut_and_still_ends() {
 }
 
 #[test]
-fn replies_of_the_terminal_are_never_typing() {
+fn replies_of_the_terminal_are_never_typed() {
     let colour = Event::Reply(Reply::Background("rgb:1e1e/1e1e/2e2e".into()));
     assert_eq!(
         decode("\x1b]11;rgb:1e1e/1e1e/2e2e\x07"),
@@ -199,7 +199,7 @@ fn replies_of_the_terminal_are_never_typing() {
 }
 
 #[test]
-fn the_mouse_and_the_focus_are_told() {
+fn the_mouse_and_the_focus_are_decoded() {
     let pointed = |kind, column, row, modifiers| {
         Event::Pointed(MouseEvent {
             kind,
@@ -245,7 +245,7 @@ fn the_mouse_and_the_focus_are_told() {
 }
 
 #[test]
-fn what_is_broken_is_dropped_and_what_follows_is_heard() {
+fn broken_sequences_are_dropped_and_what_follows_is_decoded() {
     assert_eq!(decode(b"\xffa"), [letter('a')]);
     assert_eq!(decode(b"\xe6\xbca"), [letter('a')]);
     assert_eq!(decode(b"\xc2\x9ba"), [letter('a')], "a C1 control");
@@ -311,7 +311,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn the_end_of_the_terminal_is_told_once() {
+async fn the_end_of_the_terminal_is_reported_once() {
     let (terminal, mut keys) = std::io::pipe().expect("a pipe");
     let mut input = Input::start_with(terminal).expect("a thread");
     keys.write_all(b"a").expect("written");
@@ -322,7 +322,7 @@ async fn the_end_of_the_terminal_is_told_once() {
 }
 
 #[tokio::test]
-async fn a_lone_escape_is_told_without_another_key() {
+async fn a_lone_escape_is_reported_without_another_key() {
     let (terminal, mut keys) = std::io::pipe().expect("a pipe");
     let mut input = Input::start_with(terminal).expect("a thread");
     keys.write_all(b"\x1b").expect("written");
@@ -333,7 +333,7 @@ async fn a_lone_escape_is_told_without_another_key() {
 }
 
 #[tokio::test]
-async fn what_is_typed_while_it_is_paused_is_left_to_others() {
+async fn keys_typed_while_input_is_paused_are_left_to_others() {
     let (terminal, mut keys) = std::io::pipe().expect("a pipe");
     let others = terminal.try_clone().expect("a second reader");
     let mut input = Input::start_with(terminal).expect("a thread");

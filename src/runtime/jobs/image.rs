@@ -35,7 +35,7 @@ mod tests {
     use super::read;
 
     #[test]
-    fn what_is_no_image_is_refused_by_its_content() {
+    fn a_file_that_is_no_image_is_refused_by_its_content() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("a.png");
         std::fs::write(&path, "text").expect("written");

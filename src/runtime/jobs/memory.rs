@@ -68,7 +68,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn the_first_note_makes_the_file_and_the_next_ones_follow() {
+    fn the_first_note_creates_the_file_and_the_next_ones_are_appended() {
         let workspace = tempfile::tempdir().expect("a directory");
         let file = workspace.path().join("AGENTS.md");
         assert_eq!(remember("use tabs", workspace.path()), Ok(file.clone()));
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_that_has_only_the_other_file_keeps_it() {
+    fn a_project_with_only_claude_md_keeps_using_it() {
         let workspace = tempfile::tempdir().expect("a directory");
         let file = workspace.path().join("CLAUDE.md");
         fs::write(&file, "").expect("written");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_may_lead_to_a_file_of_the_workspace_and_to_none_elsewhere() {
+    fn a_link_may_lead_to_a_file_inside_the_workspace_but_not_outside() {
         let workspace = tempfile::tempdir().expect("a directory");
         let elsewhere = tempfile::tempdir().expect("a directory");
         let outside = elsewhere.path().join("profile");

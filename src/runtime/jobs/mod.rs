@@ -103,6 +103,13 @@ impl Jobs {
                 let result = result.map_err(|error| error.to_string());
                 Some(JobResult::SessionDeleted { id, result })
             }),
+            Job::RenameSession { id, title } => self.run(move || {
+                let store = Store::new(dirs.sessions());
+                let found = store.find(&id);
+                let result = found.and_then(|found| store.rename(&found, &title));
+                let result = result.map(|()| title).map_err(|error| error.to_string());
+                Some(JobResult::SessionRenamed { id, result })
+            }),
             Job::ListModels { provider } => {
                 let models = self.answers.models.clone();
                 self.run(move || Some(JobResult::Models(models(&provider))));

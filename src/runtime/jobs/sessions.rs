@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_message_that_is_too_long_to_read_is_named_by_its_beginning_or_by_the_id() {
+    fn a_very_long_first_message_is_listed_by_its_beginning_or_by_the_id() {
         let long = "x".repeat(usize::try_from(BEGINNING).expect("fits"));
         let text = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
         let title = |content: &str| titled(&user(content));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_in_the_largest_unit_that_fits() {
+    fn times_are_shown_in_the_largest_unit_that_fits() {
         let told = [5, 60, 3_599, 7_200, 90_000].map(|seconds| when(Duration::from_secs(seconds)));
         assert_eq!(
             told,

@@ -40,7 +40,7 @@ fn section(number: usize) -> String {
 fn three_thousand_deltas_of_markdown_cost_less_than_a_hundred_kibibytes() {
     let source: String = (0..).map(section).take(30).collect();
     let deltas: Vec<char> = source.chars().take(15_000).collect();
-    let mut app = App::working().dressed("dark", Depth::True);
+    let mut app = App::working().with_theme("dark", Depth::True);
     app.resize(WHOLE.width, WHOLE.height);
     let (mut caches, mut screen) = (Caches::new(), Screen::new(WHOLE.as_size()));
     let mut highlighter = Highlighter::new();

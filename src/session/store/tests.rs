@@ -54,6 +54,30 @@ fn the_last_session_of_a_directory_is_the_one_written_to_last() {
 }
 
 #[test]
+fn a_new_title_is_in_the_log_and_makes_the_session_no_younger() {
+    let shelf = Shelf::new();
+    let old = shelf.session("/w/here", 1);
+    let newest = shelf.session("/w/here", 3);
+    let modified = |found: &Found| {
+        let data = std::fs::metadata(&found.path).expect("there");
+        data.modified().expect("a time")
+    };
+    let before = modified(&old);
+    shelf.store.rename(&old, "the old one").expect("renamed");
+    assert_eq!(modified(&old), before);
+    let last = shelf.store.last(Path::new("/w/here")).expect("found");
+    assert_eq!(last, newest);
+    let (_log, contents) = shelf.store.open(&old).expect("opened");
+    let title = "the old one".to_owned();
+    assert_eq!(contents.records().last(), Some(&Record::Renamed { title }));
+    let problem = shelf.store.rename(&old, "another").expect_err("it is open");
+    assert!(
+        problem.to_string().contains("another agent-tui"),
+        "{problem}"
+    );
+}
+
+#[test]
 fn directories_of_the_same_name_do_not_share_sessions() {
     let shelf = Shelf::new();
     shelf.session("/a/project", 1);

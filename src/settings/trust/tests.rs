@@ -166,7 +166,7 @@ fn a_comment_does_not_hide_what_a_project_wants() {
 }
 
 #[test]
-fn a_project_that_wants_nothing_is_not_asked_about() {
+fn a_project_that_wants_nothing_asks_no_trust_question() {
     let desk = Desk::new();
     assert_eq!(desk.look(&[]).state, State::Nothing);
     desk.put(

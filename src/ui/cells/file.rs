@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_below_the_lines_and_what_is_left_out_is_told() {
+    fn text_below_the_lines_and_omitted_lines_are_shown() {
         let (shown, ..) = drawn("1\tone\n2\ttwo\n\n(cut off)", 10);
         assert_eq!(shown, ["  │ 1 one", "  │ 2 two", "  │ ", "  │ (cut off)"]);
         let (shown, ..) = drawn("1\tone\n2\ttwo\n3\tthree\n", 1);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_numbers_is_plain_output() {
+    fn output_without_line_numbers_is_plain() {
         let (shown, keywords, asked) = drawn("fn is\tno number", 10);
         assert_eq!(shown.len(), 1);
         assert_eq!(keywords, [""; 0]);

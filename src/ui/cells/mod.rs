@@ -106,7 +106,7 @@ pub fn indented(mut row: Row) -> Row {
 }
 
 /// Whether a cell follows the previous one without an empty row: calls in a row, a hint below its error.
-pub fn hugs(entry: &Entry, state: &AppState) -> bool {
+pub fn joins_previous(entry: &Entry, state: &AppState) -> bool {
     let entries = state.conversation().entries();
     let Some(index) = state.conversation().index_of(entry.id) else {
         return false;

@@ -151,6 +151,7 @@ pub fn finished_rows(
     let mut rows = markdown::render(said.trim(), width, cx.theme, cx.code);
     let all = rows.len();
     if !open {
+        rows.retain(|row| !row.line.to_string().trim().is_empty());
         rows.truncate(LAST_WORDS);
     }
     let mut rows: Vec<Row> = rows.into_iter().map(indented).collect();

@@ -52,7 +52,7 @@ fn screen(composer: &Composer, width: u16, rows: u16) -> Vec<String> {
 }
 
 #[test]
-fn the_sign_stands_first_and_an_empty_input_says_what_it_is_for() {
+fn the_mark_comes_first_and_an_empty_input_shows_a_hint() {
     assert_eq!(
         screen(&Composer::default(), 30, 1),
         ["❯ ▏Ask anything · / commands ·"]
@@ -79,7 +79,7 @@ fn a_draft_that_is_too_high_scrolls_with_the_caret() {
 }
 
 #[test]
-fn folded_and_invisible_things_are_seen() {
+fn folded_and_invisible_text_is_shown() {
     let mut composer = typed("a\u{202e}b\t");
     composer.paste("x\n".repeat(50), now());
     assert_eq!(
@@ -89,7 +89,7 @@ fn folded_and_invisible_things_are_seen() {
 }
 
 #[test]
-fn commands_are_proposed_with_what_they_do() {
+fn commands_are_suggested_with_their_descriptions() {
     assert_eq!(
         screen(&typed("/mod"), 60, 3),
         ["", "› /model [NAME]  show or switch the model", "❯ /mod▏"]
@@ -97,7 +97,7 @@ fn commands_are_proposed_with_what_they_do() {
 }
 
 #[test]
-fn of_a_long_path_the_end_is_shown_and_what_is_invisible_in_it() {
+fn a_long_path_shows_its_end_and_its_hidden_characters() {
     let mut composer = typed("@x");
     let candidate = |path: &str| Candidate {
         path: path.to_owned(),
@@ -121,7 +121,7 @@ fn of_a_long_path_the_end_is_shown_and_what_is_invisible_in_it() {
 }
 
 #[test]
-fn a_list_that_goes_on_says_so_also_when_it_goes_on_further_than_one_can_walk() {
+fn a_list_with_more_items_says_so_even_beyond_the_reachable_ones() {
     let mut composer = typed("@x");
     let candidate = |number: u32| Candidate {
         path: format!("x{number}"),

@@ -2,13 +2,15 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::{field, has_frame};
 use crate::app::Settings;
+use crate::app::search::find_all;
 use crate::keymap::{Action, Context};
 use crate::theme::{Role, Theme};
-use crate::ui::text::{clean, truncate, width};
+use crate::ui::text::{Row, clean, truncate, width};
 
 /// Dims what is on the screen: the letters stay, the colours go.
 pub fn dim(area: Rect, theme: &Theme, buf: &mut Buffer) {
@@ -56,6 +58,21 @@ pub fn draw_filter(
         return Some(input.as_position());
     }
     Some(field(&clean(text), Role::Text, theme, input, buf))
+}
+
+/// Highlights a query in a row that was painted at a line.
+pub fn mark_matches(row: &Row, query: &str, line: Rect, style: Style, buf: &mut Buffer) {
+    let text = row.line.to_string();
+    for hit in find_all(&text, query) {
+        let start = u16::try_from(width(&text[..hit.start])).unwrap_or(u16::MAX);
+        let cells = u16::try_from(width(&text[hit])).unwrap_or(u16::MAX);
+        let area = Rect {
+            x: line.x.saturating_add(start),
+            width: cells,
+            ..line
+        };
+        buf.set_style(area.intersection(line), style);
+    }
 }
 
 /// The keys that are bound here, and what they do.

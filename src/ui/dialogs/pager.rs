@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::modal::{keys, keys_in_frame, say_in_frame};
-use super::{centred, frame, inside};
-use crate::app::AppState;
+use super::modal::{draw_filter, keys, keys_in_frame, mark_matches, say_in_frame};
+use super::{centred, clear, frame, inside};
 use crate::app::call::CallKey;
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::pager::{Content, Pager};
 use crate::app::page;
+use crate::app::search::find_all;
+use crate::app::{AppState, Settings};
 use crate::keymap::{Action, Context};
 use crate::protocol::ChangeSize;
-use crate::theme::Role;
+use crate::theme::{Role, Theme};
 use crate::ui::cells::{CellContext, shown_rows, shown_subject};
 use crate::ui::conversation::draw_row;
 use crate::ui::highlight::{CodeColours, Highlights};
@@ -25,9 +26,15 @@ use crate::ui::text::{Row, clean};
 const WIDE: u16 = 132;
 const KEYS: &[(Action, &str)] = &[
     (Action::PageDown, "page down"),
+    (Action::Search, "search"),
     (Action::Top, "top"),
     (Action::Bottom, "end"),
     (Action::Back, "close"),
+];
+const KEYS_OF_SEARCH: &[(Action, &str)] = &[
+    (Action::NextMatch, "next match"),
+    (Action::PreviousMatch, "previous match"),
+    (Action::Back, "end search"),
 ];
 
 /// What the page was laid out from, and its rows.
@@ -35,6 +42,8 @@ const KEYS: &[(Action, &str)] = &[
 pub struct Laid {
     known: Option<(Content, u16, u64)>,
     rows: Vec<Row>,
+    /// The last query, and the rows that match it.
+    matches: Option<(String, Arc<[usize]>)>,
 }
 
 impl Laid {
@@ -63,6 +72,7 @@ impl Laid {
                 }
             };
             self.known = Some((pager.content.clone(), width, epoch));
+            self.matches = None;
         }
         let height = inside(self.area(whole)).height;
         let visible = usize::from(height).min(self.rows.len());
@@ -79,24 +89,104 @@ impl Laid {
         centred(whole, full.width, rows.saturating_add(2).min(full.height))
     }
 
-    pub fn draw(&self, pager: &Pager, state: &AppState, whole: Rect, buf: &mut Buffer) {
+    /// The rows that contain a query.
+    pub fn matches(&mut self, query: &str) -> Arc<[usize]> {
+        if let Some((known, rows)) = &self.matches
+            && known == query
+        {
+            return rows.clone();
+        }
+        let matches = |row: &Row| !find_all(&row.line.to_string(), query).is_empty();
+        let rows = self.rows.iter().enumerate();
+        let rows = rows.filter_map(|(number, row)| matches(row).then_some(number));
+        let rows: Arc<[usize]> = rows.collect();
+        self.matches = Some((query.to_owned(), rows.clone()));
+        rows
+    }
+
+    /// Paints the page, and returns the caret if a query is being typed.
+    pub fn draw(
+        &self,
+        pager: &Pager,
+        state: &AppState,
+        whole: Rect,
+        buf: &mut Buffer,
+    ) -> Option<Position> {
         let theme = &state.settings.theme;
         let area = self.area(whole);
         let title = clean(&pager.title);
         let inner = frame(area, &title, Role::BorderFocused, theme, buf);
-        let more = match pager.paging.below() {
-            0 => String::new(),
-            below => format!("{below} more ↓"),
-        };
-        say_in_frame(area, &more, theme, buf);
-        let contexts = [Context::Pager, Context::Global];
-        let hints = keys(KEYS, &contexts, &state.settings);
-        keys_in_frame(area, &hints, buf);
+        say_in_frame(area, &words(pager), theme, buf);
         let from = pager.paging.offset().min(self.rows.len());
-        for (y, row) in (inner.y..inner.bottom()).zip(&self.rows[from..]) {
+        let rows = (from..).zip(&self.rows[from..]);
+        for (y, (number, row)) in (inner.y..inner.bottom()).zip(rows) {
             draw_row(row, inner, y, buf);
+            if let Some(find) = &pager.find {
+                let role = if find.row() == Some(number) {
+                    Role::CurrentMatch
+                } else {
+                    Role::Match
+                };
+                let line = Rect {
+                    y,
+                    height: 1,
+                    ..inner
+                };
+                mark_matches(row, find.query(), line, theme.style(role), buf);
+            }
         }
+        draw_last_line(pager, &state.settings, area, buf)
     }
+}
+
+/// How much follows, and where the search is.
+fn words(pager: &Pager) -> String {
+    let below = match pager.paging.below() {
+        0 => None,
+        below => Some(format!("{below} more ↓")),
+    };
+    let found = pager.find.as_ref().filter(|find| !find.query().is_empty());
+    let found = found.map(|find| match find.position() {
+        Some((current, count)) => format!("{current} of {count}"),
+        None => "nothing found".to_owned(),
+    });
+    let words: Vec<String> = found.into_iter().chain(below).collect();
+    words.join(" · ")
+}
+
+/// The keys, or the query while it is being typed.
+fn draw_last_line(
+    pager: &Pager,
+    settings: &Settings,
+    area: Rect,
+    buf: &mut Buffer,
+) -> Option<Position> {
+    let contexts = [Context::Pager, Context::Global];
+    let wanted = match &pager.find {
+        Some(find) if find.is_typing() => {
+            return draw_query(find.query(), &settings.theme, area, buf);
+        }
+        Some(_) => KEYS_OF_SEARCH,
+        None => KEYS,
+    };
+    keys_in_frame(area, &keys(wanted, &contexts, settings), buf);
+    None
+}
+
+fn draw_query(query: &str, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
+    let line = Rect {
+        x: area.x + 2.min(area.width),
+        y: area.bottom().checked_sub(1)?,
+        width: area.width.saturating_sub(4),
+        height: 1,
+    };
+    clear(line, buf);
+    let field = Rect {
+        x: line.x + 1.min(line.width),
+        width: line.width.saturating_sub(2),
+        ..line
+    };
+    draw_filter(query, "search this page", theme, field, buf)
 }
 
 fn full(whole: Rect) -> Rect {

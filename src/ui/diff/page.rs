@@ -29,17 +29,17 @@ impl Page {
         let before = self.ends.last().map_or(0, |(_, lines)| *lines);
         self.rows.extend(rows);
         self.ends.push((self.rows.len(), before + lines));
-        self.go_on()
+        self.check_room()
     }
 
     /// A row that is not a line of the diff.
     pub fn decoration(&mut self, line: Line<'static>) -> Result<(), Full> {
         self.rows.push(Row::decoration(line));
-        self.go_on()
+        self.check_room()
     }
 
     /// A single row more is shown instead of folded, because the fold takes a row itself.
-    fn go_on(&self) -> Result<(), Full> {
+    fn check_room(&self) -> Result<(), Full> {
         match self.fold {
             Some(fold) if self.rows.len() > fold.saturating_add(1) => Err(Full),
             Some(_) | None => Ok(()),
@@ -48,7 +48,7 @@ impl Page {
 
     /// All rows, or those before the fold and how many of all `lines` it hides.
     pub fn finish(mut self, lines: usize, width: u16, theme: &Theme) -> Vec<Row> {
-        let Some(fold) = self.fold.filter(|_| self.go_on().is_err()) else {
+        let Some(fold) = self.fold.filter(|_| self.check_room().is_err()) else {
             return self.rows;
         };
         let complete = self.ends.partition_point(|(rows, _)| *rows <= fold);

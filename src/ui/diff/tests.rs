@@ -121,7 +121,7 @@ fn a_change_has_numbers_and_marks() {
 }
 
 #[test]
-fn one_number_is_enough_where_there_is_little_room_and_none_where_there_is_less() {
+fn narrow_diffs_show_one_line_number_or_none() {
     let diff = diff("a\nb\n", "a\nc\n");
     assert_eq!(
         shown(&rows(&diff, &unified(30))),
@@ -165,7 +165,7 @@ fn long_lines_go_on_below() {
 }
 
 #[test]
-fn what_would_be_obeyed_or_not_seen_is_shown() {
+fn control_and_invisible_characters_are_made_visible() {
     let diff = diff("", "a\u{1b}[31mb\u{202e}c\td\re\n");
     assert_eq!(
         shown(&rows(&diff, &unified(50)))[1],
@@ -174,7 +174,7 @@ fn what_would_be_obeyed_or_not_seen_is_shown() {
 }
 
 #[test]
-fn white_space_at_the_end_of_an_added_line_is_seen() {
+fn white_space_at_the_end_of_an_added_line_is_visible() {
     let theme = theme();
     let diff = diff("same  \n", "same  \nnew  \nold\t\n");
     let rows = render(&diff, &diff.hunks(3), &unified(50), &theme, &mut Uncoloured);
@@ -185,7 +185,7 @@ fn white_space_at_the_end_of_an_added_line_is_seen() {
 }
 
 #[test]
-fn a_tab_that_became_spaces_is_seen() {
+fn a_tab_that_became_spaces_is_visible() {
     let rows = rows(&diff("\tf(a);\n", "    f(a);\n"), &unified(50));
     assert_eq!(shown(&rows)[1..], ["1 - →   f(a);", "1 +     f(a);"]);
 }
@@ -229,7 +229,7 @@ fn theme() -> Theme {
 }
 
 #[test]
-fn syntax_is_coloured_on_the_ground_of_the_change() {
+fn syntax_colours_are_drawn_on_the_background_of_the_change() {
     let theme = theme();
     let diff = diff("let a = one;\nlet same;\n", "let b = one;\nlet same;\n");
     let mut code = Words(&[("let", Role::Keyword)]);
@@ -272,7 +272,7 @@ fn changed_words_stand_out() {
 }
 
 #[test]
-fn without_grounds_the_letters_keep_the_colour_of_the_change() {
+fn without_backgrounds_the_letters_keep_the_colour_of_the_change() {
     let theme = Theme::builtin("ansi16").expect("a theme that comes with the program");
     let diff = diff("", "let it = be;\n");
     let mut code = Words(&[("let", Role::Keyword)]);
@@ -281,7 +281,7 @@ fn without_grounds_the_letters_keep_the_colour_of_the_change() {
 }
 
 #[test]
-fn a_colour_that_ends_inside_of_a_letter_spares_it() {
+fn a_colour_range_that_ends_inside_a_letter_leaves_it_whole() {
     let theme = theme();
     let diff = diff("", "e\u{301}x\n");
     let mut code = Words(&[("e", Role::Keyword)]);
@@ -314,7 +314,7 @@ fn the_rest_is_folded_and_counted() {
 }
 
 #[test]
-fn a_folded_line_is_painted_as_far_as_it_is_seen() {
+fn only_the_visible_part_of_a_folded_line_is_painted() {
     let options = Options {
         fold: Some(2),
         ..unified(20)
@@ -451,7 +451,7 @@ fn an_edit_grows_below_what_it_replaces() {
 }
 
 #[test]
-fn a_file_of_one_endless_line_shows_its_end() {
+fn a_file_of_one_very_long_line_shows_its_end() {
     let content = "x".repeat(100_000) + "end";
     let preview = Preview::Write {
         path: "a",
@@ -484,7 +484,7 @@ fn a_command_is_shown_as_it_is_typed() {
 
 proptest! {
     #[test]
-    fn nothing_is_wider_than_asked_for_and_nothing_can_be_obeyed(
+    fn no_row_is_too_wide_or_contains_control_characters(
         before in any::<String>(),
         after in "[ab\t\r\n漢é\u{301}\u{202e}\u{1b}👩‍👧]{0,60}",
         width in 0_u16..90,

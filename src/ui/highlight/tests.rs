@@ -123,7 +123,7 @@ fn missing_colours_are_asked_for_once() {
 }
 
 #[test]
-fn code_without_a_known_language_is_not_asked_for_again() {
+fn colours_of_an_unknown_language_are_requested_once() {
     let mut highlights = Highlights::default();
     assert_eq!(highlights.colours("", "fn"), Some(Arc::default()));
     assert_eq!(highlights.colours("klingon", "Qapla"), None);
@@ -133,7 +133,7 @@ fn code_without_a_known_language_is_not_asked_for_again() {
 }
 
 #[test]
-fn the_least_used_colours_are_forgotten_first() {
+fn the_least_recently_used_colours_are_dropped_first() {
     let mut highlights = Highlights::bounded(2_000);
     for number in 0..100 {
         highlights.colours("rs", &format!("{number}"));
@@ -154,7 +154,7 @@ fn the_least_used_colours_are_forgotten_first() {
 }
 
 #[test]
-fn growing_code_is_asked_for_at_every_doubling() {
+fn colours_of_growing_code_are_requested_at_every_doubling() {
     let code = |lines: usize| "let a = 1;\n".repeat(lines);
     assert_eq!(
         [7, 8, 15, 16, 100].map(|lines| settled(&code(lines)).map(|text| text.lines().count())),
@@ -174,7 +174,7 @@ fn growing_code_is_asked_for_at_every_doubling() {
 }
 
 #[test]
-fn growing_code_keeps_older_colours_until_newer_ones_come() {
+fn growing_code_keeps_older_colours_until_newer_ones_arrive() {
     let code = "let a = 1;\n".repeat(16);
     let mut highlights = Highlights::default();
     growing(&code[..code.len() - 1], "rust", &mut highlights);

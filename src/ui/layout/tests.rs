@@ -97,7 +97,7 @@ fn any_heights() -> impl Strategy<Value = Vec<usize>> {
 
 proptest! {
     #[test]
-    fn whatever_is_done_the_view_is_full_of_rows(
+    fn after_any_motion_the_view_is_full_of_rows(
         heights in any_heights(),
         motions in prop::collection::vec(any_motion(), 0..20),
         height in 0usize..20,
@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn what_comes_below_moves_nothing_in_view(
+    fn new_rows_below_move_nothing_in_view(
         heights in any_heights(),
         more in any_heights(),
         height in 1usize..20,
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn a_row_that_is_to_be_in_view_is(
+    fn a_revealed_row_is_visible(
         heights in any_heights(),
         height in 1usize..20,
         up in 0i64..60,
@@ -206,7 +206,7 @@ fn a_frame_asks_only_for_cells_near_what_is_in_view() {
 }
 
 #[test]
-fn a_page_leaves_a_row_of_what_was_there() {
+fn a_page_keeps_one_row_visible() {
     let mut column = Column::new(&[1; 100]);
     let mut scroll = Scroll::default();
     let placed = column.go(&mut scroll, &[Motion::HalfPages(-2)], 10);
@@ -216,7 +216,7 @@ fn a_page_leaves_a_row_of_what_was_there() {
 }
 
 #[test]
-fn a_cell_that_is_gone_leaves_its_place_to_the_next() {
+fn the_next_cell_takes_the_place_of_a_removed_one() {
     let mut column = Column::new(&[5; 10]);
     let mut scroll = Scroll::default();
     scroll.anchor = Anchor::At {

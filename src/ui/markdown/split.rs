@@ -174,7 +174,7 @@ impl Splitter {
             }
             State::Blocks { item, after_blank } => {
                 let size = range.start - open.start;
-                let apart = line.stands_apart(*item, *after_blank);
+                let apart = line.starts_block(*item, *after_blank);
                 if apart || line.may_be_cut(size, *item) {
                     let joint = if apart || *after_blank {
                         Joint::Apart
@@ -282,7 +282,7 @@ impl<'text> Line<'text> {
     }
 
     /// Whether a new top-level block certainly starts here.
-    fn stands_apart(&self, item: Option<Item>, after_blank: bool) -> bool {
+    fn starts_block(&self, item: Option<Item>, after_blank: bool) -> bool {
         let margin = item.map_or(CODE, |item| item.column.min(CODE));
         self.is_heading()
             || self.indent < margin && self.fence(0..0).is_some()

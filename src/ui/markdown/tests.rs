@@ -40,7 +40,7 @@ fn blocks_have_a_blank_row_between_them_and_none_around() {
 }
 
 #[test]
-fn line_breaks_of_the_model_stay() {
+fn line_breaks_of_the_model_are_kept() {
     assert_eq!(shown("one\ntwo  \nthree", 80), ["one", "two", "three"]);
 }
 
@@ -103,7 +103,7 @@ fn code_has_an_edge_a_label_at_the_right_and_marks_where_a_line_goes_on() {
 }
 
 #[test]
-fn code_with_a_ground_needs_no_edge_and_leaves_the_margin_of_a_list_alone() {
+fn code_with_a_background_has_no_edge_and_keeps_the_margin_of_a_list() {
     let theme = Theme::builtin("dark").expect("a theme of the program");
     let code = render("- x\n  ~~~\n  y\n  ~~~", 20, &theme, &mut Uncoloured);
     assert_eq!(text(&code), ["• x", "    y"]);
@@ -234,7 +234,7 @@ fn tables_shrink_and_then_become_fields() {
 }
 
 #[test]
-fn nothing_from_outside_is_obeyed() {
+fn control_sequences_from_outside_are_harmless() {
     let source =
         "a\u{1b}[2J`\u{202e}`\n\n```\u{7}x\n\u{1b}]0;t\u{7}\n```\n[l](http://\u{200b}) &#27;[1m";
     let all = shown(source, 80).join("\n");
@@ -269,7 +269,7 @@ fn depth_costs_nothing() {
 }
 
 #[test]
-fn large_segments_are_cut_without_a_trace() {
+fn cutting_large_segments_does_not_change_the_rows() {
     let lines = "some words in a line\n".repeat(10_000);
     assert_eq!(rows(&lines, 40).len(), 10_000);
     let word = "x".repeat(200_000);
@@ -292,7 +292,7 @@ fn the_rows_of_a_closed_block_are_not_laid_out_again() {
 }
 
 #[test]
-fn colours_that_come_later_are_put_in() {
+fn colours_that_arrive_later_are_applied() {
     let mut highlights = Highlights::default();
     let theme = Theme::plain();
     let mut answer = Streaming::default();
@@ -337,7 +337,7 @@ fn code_at_the_very_end_of_an_answer_gets_all_its_colours() {
 }
 
 #[test]
-fn an_open_fence_is_coloured_as_far_as_it_was_asked_for() {
+fn an_open_fence_is_coloured_as_far_as_colours_were_requested() {
     let mut highlights = Highlights::default();
     let theme = Theme::plain();
     let mut answer = Streaming::default();
@@ -467,7 +467,7 @@ proptest! {
     }
 
     #[test]
-    fn segments_together_are_what_the_whole_is(source in well_formed()) {
+    fn the_segments_together_are_the_whole_text(source in well_formed()) {
         let theme = Theme::plain();
         let mut page = Page { width: 60, theme: &theme, code: &mut Uncoloured };
         assert_eq!(text(&blocks::rows(&source, Stage::Finished, &mut page)), shown(&source, 60));

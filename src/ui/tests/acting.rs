@@ -72,7 +72,7 @@ fn ctrl_o_opens_all_of_the_last_turn_and_folds_it_again() {
 }
 
 #[test]
-fn d_goes_from_what_fits_to_the_other_form_of_diffs() {
+fn d_switches_from_the_fitting_style_of_diffs_to_the_other() {
     for (width, first, second) in [
         (80, DiffStyle::SideBySide, DiffStyle::Unified),
         // Beside the panel a diff has less room than the terminal.
@@ -185,7 +185,7 @@ fn output_cannot_steer_the_terminal() {
 }
 
 #[test]
-fn of_changes_long_ago_only_their_size_is_kept() {
+fn old_changes_keep_only_their_size() {
     let mut screen = App::working().on(80, 30);
     for (call, path) in [("a", "a.txt"), ("b", "b.txt")] {
         let change = FileDiff {

@@ -23,7 +23,7 @@ fn asked(tool: &str, width: u16, height: u16) -> Screen {
 }
 
 #[test]
-fn what_cannot_be_read_cannot_be_allowed_but_can_be_left() {
+fn an_unreadable_request_cannot_be_allowed_but_can_be_cancelled() {
     for (width, height) in [(1, 1), (2, 1), (10, 3), (19, 5), (20, 4)] {
         let mut screen = asked("Bash", width, height);
         for key in ["y", "s", "a", "enter"] {
@@ -51,7 +51,7 @@ fn a_terminal_that_is_enlarged_shows_the_question_and_takes_the_answer() {
 }
 
 #[test]
-fn the_end_has_to_be_scrolled_to_before_yes_counts() {
+fn yes_requires_scrolling_to_the_end() {
     let mut screen = asked("Edit", 80, 20);
     assert_eq!(screen.press("y"), []);
     for _ in 0..30 {
@@ -98,7 +98,7 @@ fn a_part_of_a_change_can_be_allowed() {
 }
 
 #[test]
-fn a_question_takes_the_place_of_the_input_and_gives_it_back_with_the_draft() {
+fn a_question_replaces_the_input_and_keeps_the_draft() {
     let mut app = App::working();
     app.types("half a thou");
     app.asks(request("call", "Bash"));
@@ -138,7 +138,7 @@ fn the_reasons_stay_in_view_above_the_question() {
 }
 
 #[test]
-fn what_came_after_the_row_that_asks_can_be_scrolled_to() {
+fn rows_after_the_call_that_asks_can_be_scrolled_to() {
     let mut screen = explained();
     screen.tool("later", "Read").running();
     screen.frame();
@@ -186,7 +186,7 @@ fn ctrl_s_goes_into_the_conversation_and_back_without_answering() {
 }
 
 #[test]
-fn a_question_that_is_answered_elsewhere_leaves_the_person_where_they_look() {
+fn a_question_answered_elsewhere_does_not_move_the_view() {
     let mut screen = explained();
     screen.press("ctrl+s g");
     screen.tool("call", "Edit").running();
@@ -225,7 +225,7 @@ fn the_mouse_presses_the_answers() {
 }
 
 #[test]
-fn a_click_does_not_answer_before_it_may() {
+fn a_click_does_not_answer_before_the_question_is_armed() {
     let mut screen = App::asked("Bash").on(80, 24);
     screen.after(millis(299));
     let press = PointerKind::Pressed { times: 1 };
@@ -290,7 +290,7 @@ fn a_change_of_seven_lines_fits_the_smallest_usual_terminal() {
 }
 
 #[test]
-fn what_an_answer_saved_and_left_out_stands_at_the_call() {
+fn saved_rules_and_skipped_changes_are_shown_at_the_call() {
     let mut screen = App::working().on(80, 30);
     let (rule, file) = ("Bash(touch x.txt)", ".agent-tui/settings.local.json");
     let notes = [

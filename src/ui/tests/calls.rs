@@ -42,7 +42,7 @@ fn a_command_that_runs_alone_shows_its_last_eight_lines() {
 }
 
 #[test]
-fn several_that_run_show_five_each() {
+fn several_running_commands_show_five_lines_each() {
     let mut app = running(&["make", "test"]);
     app.tool("make", "Bash")
         .prints(&numbered("step", 1..50, "\n"));
@@ -55,7 +55,7 @@ fn several_that_run_show_five_each() {
 }
 
 #[test]
-fn the_time_goes_on_although_nothing_is_printed() {
+fn the_time_advances_although_nothing_is_printed() {
     let mut screen = running(&["sleep 100"]).on(80, 24);
     screen.after(Duration::from_secs(12));
     assert_eq!(screen.lines_with("● Bash sleep 100  12s").len(), 2);
@@ -64,7 +64,7 @@ fn the_time_goes_on_although_nothing_is_printed() {
 }
 
 #[test]
-fn what_is_over_says_how_it_ended() {
+fn a_finished_call_says_how_it_ended() {
     let ended = |code, output: &str| {
         let mut app = running(&["make"]);
         app.tool("make", "Bash").prints(output).exits(code, output);
@@ -86,7 +86,7 @@ fn what_is_over_says_how_it_ended() {
 }
 
 #[test]
-fn what_a_cancelled_command_had_printed_stays() {
+fn the_output_of_a_cancelled_command_stays() {
     let mut app = running(&["make"]);
     let text = "Cancelled by the user: Bash(make) was stopped. Its output so far:\nhalf";
     let side = ForPerson {
@@ -106,7 +106,7 @@ fn what_a_cancelled_command_had_printed_stays() {
 }
 
 #[test]
-fn the_person_reads_a_sentence_and_the_detail_view_has_what_the_model_was_told() {
+fn the_person_reads_a_sentence_and_the_detail_view_has_the_models_text() {
     let mut app = App::working();
     app.tool("a", "Edit")
         .queued(json!({"file_path": "notes.txt"}))

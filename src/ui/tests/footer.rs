@@ -40,7 +40,7 @@ fn the_footer_says_what_the_next_press_will_do() {
 }
 
 #[test]
-fn the_footer_tells_esc_and_ctrl_c_apart() {
+fn the_footer_distinguishes_esc_and_ctrl_c() {
     let mut screen = App::working().on(120, 30);
     screen.tool("a", "Read").running();
     screen.press("ctrl+t");
@@ -63,7 +63,7 @@ fn before_a_retry_the_footer_says_how_to_skip_the_wait() {
 }
 
 #[test]
-fn a_word_to_the_person_stands_in_the_place_of_the_keys_until_the_next_key() {
+fn a_flash_replaces_the_key_hints_until_the_next_key() {
     let mut screen = App::new().on(120, 30);
     screen.press("ctrl+t");
     let footer = screen.footer();
@@ -75,7 +75,7 @@ fn a_word_to_the_person_stands_in_the_place_of_the_keys_until_the_next_key() {
 }
 
 #[test]
-fn how_to_quit_never_comes_first_and_no_more_than_four_keys_are_told() {
+fn quitting_never_comes_first_and_at_most_four_keys_are_shown() {
     for keys in ["", "x", "ctrl+s", "ctrl+s v", "ctrl+s /", "ctrl+p", "?"] {
         for mut app in [App::new(), App::working()] {
             app.press(keys);
@@ -89,14 +89,14 @@ fn how_to_quit_never_comes_first_and_no_more_than_four_keys_are_told() {
 }
 
 #[test]
-fn words_to_the_person_are_coloured_by_what_they_are_about() {
+fn messages_to_the_person_are_coloured_by_kind() {
     let theme = Theme::builtin("dark").expect("a built-in theme");
     for (keys, part, role) in [
         ("ctrl+t", "no tool", Role::Muted),
         ("/ x x x enter", "unknown command /xxx", Role::Error),
         ("/ v i m enter", "vim mode on", Role::Success),
     ] {
-        let mut screen = App::new().dressed("dark", Depth::True).on(120, 30);
+        let mut screen = App::new().with_theme("dark", Depth::True).on(120, 30);
         screen.press(keys);
         screen.frame();
         let at = screen.find(part);
@@ -108,7 +108,7 @@ fn words_to_the_person_are_coloured_by_what_they_are_about() {
 }
 
 #[test]
-fn what_was_looked_for_is_no_longer_looked_for_once_it_is_there() {
+fn loading_ends_once_the_items_are_there() {
     let mut screen = App::typed("/doctor").on(120, 30);
     screen.press("enter");
     assert!(screen.text().contains("checking …"));
@@ -147,7 +147,7 @@ fn a_badge_on_the_rule_says_where_the_keys_go() {
 }
 
 #[test]
-fn the_modes_of_vim_stand_on_the_rule_also_while_the_input_is_empty() {
+fn vims_mode_is_shown_above_the_input_even_if_it_is_empty() {
     let mut screen = App::typed("/vim").on(80, 20);
     screen.press("enter");
     assert_eq!(screen.lines_with("── INSERT ─").len(), 1);
@@ -159,7 +159,9 @@ fn the_modes_of_vim_stand_on_the_rule_also_while_the_input_is_empty() {
 
 #[test]
 fn the_input_is_dimmed_while_the_keys_go_elsewhere() {
-    let mut screen = App::typed("draft").dressed("dark", Depth::True).on(80, 20);
+    let mut screen = App::typed("draft")
+        .with_theme("dark", Depth::True)
+        .on(80, 20);
     let faint = Theme::builtin("dark").map(|theme| theme.style(Role::Faint).fg);
     let at = screen.find("draft");
     assert_ne!(Some(Some(screen.buffer()[at].fg)), faint);
@@ -172,7 +174,7 @@ fn the_input_is_dimmed_while_the_keys_go_elsewhere() {
 }
 
 #[test]
-fn the_mode_is_told_in_words() {
+fn the_mode_is_shown_in_words() {
     for (mode, words) in [
         (Mode::Default, "builtin · asks"),
         (Mode::AcceptEdits, "builtin · accepts edits"),
@@ -188,7 +190,7 @@ fn the_mode_is_told_in_words() {
 }
 
 #[test]
-fn a_command_in_the_background_is_told_until_it_ends_also_after_the_next_message() {
+fn a_background_command_is_shown_until_it_ends_also_after_the_next_message() {
     let mut screen = App::working().on(100, 24);
     screen
         .tool("a", "Bash")

@@ -74,9 +74,9 @@ fn a_turn_at_work() {
 }
 
 #[test]
-fn a_turn_at_work_in_other_clothes() {
+fn a_turn_at_work_in_other_themes() {
     for (theme, depth) in [("light", Depth::True), ("dark", Depth::None)] {
-        let app = at_work(App::working().dressed(theme, depth));
+        let app = at_work(App::working().with_theme(theme, depth));
         let mut screen = app.on(200, 30);
         let text = screen.text();
         assert!(text.contains("┄"), "{text}");
@@ -165,7 +165,7 @@ fn each_turn_keeps_its_clock() {
 }
 
 #[test]
-fn a_background_command_stays_in_sight_after_the_next_message() {
+fn a_background_command_stays_visible_after_the_next_message() {
     let mut app = in_background("npm run dev");
     app.after(Duration::from_secs(252));
     for width in [80, 200] {
@@ -240,7 +240,7 @@ fn reads_that_follow_each_other_are_one_line_until_they_are_opened() {
 }
 
 #[test]
-fn a_turn_ends_with_what_it_came_to() {
+fn a_turn_ends_with_a_summary() {
     let mut app = App::working();
     app.tool("a", "Edit")
         .queued(json!({"file_path": "app.py"}))
@@ -274,7 +274,7 @@ fn details_are_those_of_the_last_calls_on_the_screen() {
 }
 
 #[test]
-fn thinking_shows_what_it_is_at() {
+fn thinking_shows_its_current_thought() {
     let mut app = App::working();
     app.hear(TurnEvent::Thinking("First this.\nThen that".to_owned()));
     let mut screen = app.on(80, 24);

@@ -10,7 +10,7 @@ const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 40), (200, 60)];
 
 fn scene(name: &str, make: impl Fn() -> App) {
     for (width, height) in SIZES {
-        let text = |theme, depth| make().dressed(theme, depth).on(width, height).text();
+        let text = |theme, depth| make().with_theme(theme, depth).on(width, height).text();
         let dark = text("dark", Depth::True);
         assert_eq!(dark, text("light", Depth::True), "{name} {width}x{height}");
         let plain = text("dark", Depth::None);

@@ -143,8 +143,8 @@ fn a_click_beside_the_list_does_nothing() {
 }
 
 #[test]
-fn the_ground_behind_a_list_steps_back() {
-    let mut app = App::working().dressed("dark", Depth::True);
+fn the_background_of_a_list_is_dimmed() {
+    let mut app = App::working().with_theme("dark", Depth::True);
     app.says("**bold words** of the answer");
     app.press("ctrl+p");
     let screen = app.on(80, 24);
@@ -310,14 +310,14 @@ fn lists_and_pages_in_other_looks() {
         ("no_color", "dark", Depth::None),
     ] {
         for (what, app) in [("list", sessions()), ("page", page()), ("rules", rules())] {
-            let screen = app.dressed(theme, depth).on(80, 24);
+            let screen = app.with_theme(theme, depth).on(80, 24);
             assert_snapshot!(format!("{what}_{name}"), styled(screen.buffer()));
         }
     }
 }
 
 #[test]
-fn while_something_is_found_the_footer_says_how_to_go_on() {
+fn while_searching_the_footer_shows_how_to_continue() {
     let mut app = App::working();
     app.says("one needle, another needle");
     app.ends(Ending::Done);

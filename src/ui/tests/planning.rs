@@ -54,7 +54,7 @@ fn todos_120x40() {
 }
 
 #[test]
-fn a_list_that_would_take_the_conversations_rows_is_one_line() {
+fn a_list_that_would_take_rows_from_the_conversation_is_one_line() {
     let mut screen = planned(App::working(), 1, 8).on(80, 40);
     assert_eq!(screen.lines_with("○").len(), 6);
     screen.resize(80, 14);
@@ -68,7 +68,7 @@ fn a_list_that_would_take_the_conversations_rows_is_one_line() {
 }
 
 #[test]
-fn what_is_being_done_is_in_view_in_the_longest_list() {
+fn the_item_in_progress_is_visible_in_the_longest_list() {
     let mut screen = planned(App::working(), 17, 30).on(80, 40);
     assert_eq!(screen.lines_with("✓"), ["  ✓ Run the tests (17)"]);
     assert_eq!(screen.lines_with("●"), ["  ● Fixing the empty line (18)"]);
@@ -80,7 +80,7 @@ fn what_is_being_done_is_in_view_in_the_longest_list() {
 }
 
 #[test]
-fn todos_leave_when_all_are_done_and_while_a_question_is_open() {
+fn todos_are_hidden_when_all_are_done_and_while_a_question_is_open() {
     let mut screen = planned(App::working(), 1, 3).on(80, 30);
     assert_eq!(screen.lines_with("○").len(), 1);
     screen.asks(request("a", "Bash"));

@@ -64,9 +64,9 @@ fn is_coloured(screen: &Screen, text: &str) -> bool {
 }
 
 #[test]
-fn code_of_an_answer_that_came_in_one_burst_is_coloured_when_the_colours_come() {
+fn code_that_arrived_at_once_is_coloured_when_the_colours_arrive() {
     for end in ["", "\n\nThat is all."] {
-        let mut app = App::working().dressed("dark", Depth::True);
+        let mut app = App::working().with_theme("dark", Depth::True);
         let code = "```rust\nfn first() {}\n```\n\nand\n\n```rust\nfn last() {}\n```";
         app.says(&format!("{code}{end}"));
         let mut screen = app.on(60, 24);
@@ -80,7 +80,7 @@ fn code_of_an_answer_that_came_in_one_burst_is_coloured_when_the_colours_come() 
 }
 
 #[test]
-fn links_of_the_person_and_the_model_lead_where_they_say_and_output_has_none() {
+fn links_of_the_person_and_the_model_show_their_targets_and_output_has_none() {
     let mut app = App::new();
     app.taken_up("look at https://example.com/person");
     app.says("Or [here](https://example.com/model).");
@@ -131,7 +131,7 @@ fn an_answer_in_every_kind_of_theme() {
         ("dark", Depth::None),
     ];
     for (theme, depth) in themes {
-        let screen = answered().dressed(theme, depth).on(60, 50);
+        let screen = answered().with_theme(theme, depth).on(60, 50);
         let name = match depth {
             Depth::None => "an_answer_without_colours".to_owned(),
             Depth::Ansi16 | Depth::Ansi256 | Depth::True => format!("an_answer_{theme}"),

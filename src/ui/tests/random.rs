@@ -23,11 +23,11 @@ const STARTS: &[fn() -> App] = &[
     finished,
     || App::asked("Bash"),
     || App::asked("Edit"),
-    distrusting,
+    untrusted,
 ];
 
 /// A project that wants more than fits on most screens.
-fn distrusting() -> App {
+fn untrusted() -> App {
     let mut app = App::starting();
     let long = "Stop: \u{1b}[2K".to_owned() + &"wide 字 ".repeat(200);
     let mut wants = vec![(Kind::Hook, long.as_str()), (Kind::Prompt, "a\nb")];

@@ -351,7 +351,7 @@ fn completing_a_path() {
 }
 
 #[test]
-fn messages_that_wait() {
+fn queued_messages() {
     let mut app = busy();
     for text in ["and the docs", "then\ncommit it", "three", "four"] {
         app.update(Msg::Pasted(text.to_owned()));

@@ -37,7 +37,7 @@ fn the_end_is_followed_while_text_arrives() {
 }
 
 #[test]
-fn text_that_arrives_never_moves_what_is_in_view() {
+fn arriving_text_never_moves_the_view() {
     let mut screen = long();
     screen.press("pgup");
     let before = in_view(&mut screen);
@@ -119,7 +119,7 @@ fn sending_follows_again() {
 }
 
 #[test]
-fn a_resize_keeps_the_place_that_was_read() {
+fn a_resize_keeps_the_reading_position() {
     let mut screen = long();
     screen.ends(Ending::Done);
     screen.press("pgup pgup");
@@ -250,7 +250,7 @@ fn the_message_that_is_answered_stays_at_the_top_while_it_is_out_of_view() {
 }
 
 #[test]
-fn a_bar_beside_the_conversation_says_where_the_view_is_when_not_all_is_in_view() {
+fn a_scroll_bar_shows_the_position_when_not_everything_is_visible() {
     let mut screen = App::working().on(60, 16);
     assert!(!screen.text().contains('┃'));
     let mut screen = {

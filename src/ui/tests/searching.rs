@@ -49,7 +49,7 @@ fn letters_match_in_any_case_unless_one_is_a_capital() {
 }
 
 #[test]
-fn n_goes_down_and_round_and_capital_n_goes_back() {
+fn n_goes_down_and_wraps_and_capital_n_goes_back() {
     let mut screen = conversation();
     search(&mut screen, "Question");
     screen.press("enter");
@@ -82,7 +82,7 @@ fn folded() -> Screen {
 }
 
 #[test]
-fn what_is_folded_is_found_and_opened() {
+fn folded_text_is_found_and_opened() {
     let mut screen = folded();
     assert_eq!(screen.lines_with("case_ 77"), [""; 0]);
     search(&mut screen, "case_ 77");
@@ -94,7 +94,7 @@ fn what_is_folded_is_found_and_opened() {
 }
 
 #[test]
-fn what_the_search_opened_is_folded_again_when_it_goes_on() {
+fn cells_opened_by_the_search_are_folded_again_when_it_moves_on() {
     let mut screen = folded();
     search(&mut screen, "case_ 77");
     assert!(screen.text().contains("case_ 76"));
@@ -116,7 +116,7 @@ fn a_change_is_searched_as_it_is_shown() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn a_search_without_matches_says_so() {
     let mut screen = conversation();
     search(&mut screen, "haystack");
     assert_eq!(
@@ -129,7 +129,7 @@ fn what_is_not_there_is_said() {
 
 #[test]
 fn the_current_hit_alone_is_marked_as_such() {
-    let app = conversation().app.dressed("dark", Depth::True);
+    let app = conversation().app.with_theme("dark", Depth::True);
     let current = app.state.settings.theme.style(Role::CurrentMatch);
     let mut screen = app.on(60, 16);
     search(&mut screen, "needle");
@@ -140,7 +140,7 @@ fn the_current_hit_alone_is_marked_as_such() {
 }
 
 #[test]
-fn esc_lets_the_search_go_and_then_the_conversation() {
+fn esc_closes_the_search_and_then_leaves_the_conversation() {
     let mut screen = conversation();
     search(&mut screen, "needle");
     screen.press("enter esc");

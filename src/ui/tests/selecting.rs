@@ -113,7 +113,7 @@ fn keys_find_the_beginning_first_and_then_the_end() {
 }
 
 #[test]
-fn before_it_begins_a_copy_takes_the_line() {
+fn without_a_selection_copy_takes_the_line() {
     let mut screen = answer("alpha beta gamma\n\ndelta epsilon zeta");
     screen.press("ctrl+s v");
     screen.frame();
@@ -150,7 +150,7 @@ fn a_selection_begins_at_what_was_found() {
 }
 
 #[test]
-fn what_was_never_in_view_is_copied_too() {
+fn rows_that_were_never_visible_are_copied_too() {
     let text = numbered("line", 0..200, "\n\n");
     let mut app = App::working();
     app.says("begin");
@@ -175,7 +175,7 @@ fn what_was_never_in_view_is_copied_too() {
 }
 
 #[test]
-fn a_resize_lets_the_selection_go() {
+fn a_resize_clears_the_selection() {
     let mut screen = answer("alpha beta gamma");
     drag(&mut screen, "alpha", "beta");
     screen.resize(50, 20);

@@ -12,7 +12,7 @@ use crate::theme::{Depth, Theme};
 /// The same screens for all: a running turn, one with a diff, a table and a failure, a question, and a list.
 fn screens(theme: &str, depth: Depth) -> String {
     let paint = |app: App, height| -> String {
-        let screen = app.dressed(theme, depth).on(76, height);
+        let screen = app.with_theme(theme, depth).on(76, height);
         styled(screen.buffer())
     };
     let mut chosen = App::new();

@@ -43,7 +43,7 @@ fn everything_that_the_project_wants_is_shown_with_its_file_and_nothing_hides() 
 }
 
 #[test]
-fn what_cannot_be_read_cannot_be_trusted_but_can_be_left() {
+fn an_unreadable_project_cannot_be_trusted_but_can_be_declined() {
     for (width, height) in [(1, 1), (2, 1), (10, 3), (19, 5), (20, 4), (40, 8)] {
         let mut screen = asked(State::Unknown, WANTS, width, height);
         assert_eq!(screen.press("y"), [], "at {width}×{height}");

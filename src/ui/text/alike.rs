@@ -30,7 +30,7 @@ pub fn alike(text: &str) -> Vec<Alike> {
     let is_foreign = |letter: char| matches!(kind(letter), Some(Kind::Foreign(_)));
     // In some languages a single letter is a word; it counts as one if other words of that script are nearby.
     let in_its_language = words(text).any(|(_, word)| {
-        word.chars().any(is_foreign) && !is_mixed(word) && !word.chars().all(passes_for_latin)
+        word.chars().any(is_foreign) && !is_mixed(word) && !word.chars().all(looks_latin)
     });
     let mut found = Vec::new();
     for (start, word) in words(text) {
@@ -38,7 +38,7 @@ pub fn alike(text: &str) -> Vec<Alike> {
             continue;
         }
         let lone = word.chars().nth(1).is_none();
-        let poses = word.chars().all(passes_for_latin) && !(lone && in_its_language);
+        let poses = word.chars().all(looks_latin) && !(lone && in_its_language);
         let mixed = is_mixed(word);
         for (at, letter) in word.char_indices() {
             let Some(kind) = kind(letter) else {
@@ -113,7 +113,7 @@ fn kind(letter: char) -> Option<Kind> {
 }
 
 /// Cyrillic and Greek letters that most fonts draw like Latin ones.
-fn passes_for_latin(letter: char) -> bool {
+fn looks_latin(letter: char) -> bool {
     const ALIKE: &str = "\u{430}\u{441}\u{435}\u{43e}\u{440}\u{445}\u{443}\u{456}\u{458}\u{455}\u{501}\u{4bb}\u{51b}\u{51d}\
         \u{410}\u{412}\u{421}\u{415}\u{41d}\u{406}\u{408}\u{41a}\u{41c}\u{41e}\u{420}\u{405}\u{422}\u{425}\u{423}\
         \u{3bf}\u{3bd}\u{3b1}\u{3c1}\u{3c5}\u{3b9}\u{3ba}\

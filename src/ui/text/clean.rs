@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthChar;
 
-use crate::text::{is_hidden, is_joiner_between, is_odd_space, is_rightful, number, picture};
+use crate::text::{is_hidden, is_intended, is_joiner_between, is_odd_space, number, picture};
 use crate::theme::{Role, Theme};
 
 use super::alike::{Alike, alike};
@@ -56,7 +56,7 @@ pub fn reveal(line: &str, theme: &Theme) -> Line<'static> {
 pub fn reveal_hidden(line: &str, theme: &Theme) -> Line<'static> {
     let mut spans = Vec::new();
     let (text, escaped) = (theme.style(Role::Text), theme.style(Role::Escaped));
-    pieces(line, Eye::Wary, |piece| {
+    pieces(line, Strictness::Deciding, |piece| {
         spans.push(match piece {
             Piece::Plain(plain) => Span::styled(plain.to_owned(), text),
             Piece::Shown(shown) => Span::styled(shown, escaped),
@@ -88,7 +88,7 @@ impl Cleaner {
             return Cow::Borrowed(text);
         }
         let mut cleaned = String::with_capacity(text.len() + 16);
-        pieces(text, Eye::Easy, |piece| match piece {
+        pieces(text, Strictness::Reading, |piece| match piece {
             Piece::Plain(plain) => {
                 self.advance(plain);
                 cleaned.push_str(plain);
@@ -120,11 +120,11 @@ impl Cleaner {
 
 /// How strict to be about hidden characters.
 #[derive(Clone, Copy, PartialEq)]
-enum Eye {
+enum Strictness {
     /// For reading: unusual spaces and joiners between letters are part of the text.
-    Easy,
+    Reading,
     /// For deciding: they are suspicious.
-    Wary,
+    Deciding,
 }
 
 enum Piece<'text> {
@@ -147,7 +147,7 @@ fn is_suspect(character: char) -> bool {
         && (is_hidden(character) || UnicodeWidthChar::width(character) == Some(0))
 }
 
-fn pieces<'text>(text: &'text str, eye: Eye, mut emit: impl FnMut(Piece<'text>)) {
+fn pieces<'text>(text: &'text str, strictness: Strictness, mut emit: impl FnMut(Piece<'text>)) {
     let (mut plain, mut at) = (0, 0);
     for (cluster, _) in graphemes(text) {
         let start = at;
@@ -155,7 +155,7 @@ fn pieces<'text>(text: &'text str, eye: Eye, mut emit: impl FnMut(Piece<'text>))
         let piece = match cluster {
             "\n" | "\r\n" => Some(Piece::Newline),
             "\t" => Some(Piece::Tab),
-            _ => shown(cluster, &text[at..], eye).map(Piece::Shown),
+            _ => shown(cluster, &text[at..], strictness).map(Piece::Shown),
         };
         if let Some(piece) = piece {
             if plain < start {
@@ -171,8 +171,10 @@ fn pieces<'text>(text: &'text str, eye: Eye, mut emit: impl FnMut(Piece<'text>))
 }
 
 /// The visible form of a cluster that needs one; `after` is the text that follows it.
-fn shown(cluster: &str, after: &str, eye: Eye) -> Option<String> {
-    let hidden = |character| is_hidden(character) || eye == Eye::Wary && is_odd_space(character);
+fn shown(cluster: &str, after: &str, strictness: Strictness) -> Option<String> {
+    let hidden = |character| {
+        is_hidden(character) || strictness == Strictness::Deciding && is_odd_space(character)
+    };
     let suspect = |character| is_suspect(character) || hidden(character);
     if !cluster.chars().any(suspect) {
         return None;
@@ -185,7 +187,7 @@ fn shown(cluster: &str, after: &str, eye: Eye) -> Option<String> {
             form.push(character);
         } else if index == 0
             || altered
-            || hidden(character) && !is_meant(&characters, index, after, eye)
+            || hidden(character) && !has_visible_effect(&characters, index, after, strictness)
         {
             form += &picture(character);
             altered = true;
@@ -203,13 +205,13 @@ fn shown(cluster: &str, after: &str, eye: Eye) -> Option<String> {
 }
 
 /// Whether a hidden character inside a cluster has a visible effect there.
-fn is_meant(cluster: &[char], index: usize, after: &str, eye: Eye) -> bool {
+fn has_visible_effect(cluster: &[char], index: usize, after: &str, strictness: Strictness) -> bool {
     let next = cluster
         .get(index + 1)
         .copied()
         .or_else(|| after.chars().next());
-    is_rightful(cluster, index)
-        || eye == Eye::Easy
+    is_intended(cluster, index)
+        || strictness == Strictness::Reading
             && cluster.len() <= MOST_MARKS
             && next.is_some_and(|next| is_joiner_between(cluster[index - 1], cluster[index], next))
 }

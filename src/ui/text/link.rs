@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_web_and_mailboxes_are_linked() {
+    fn only_web_and_mail_addresses_become_links() {
         for address in [
             "https://example.com",
             "http://localhost:3000/a?b=c;d#e",
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_in_an_address_is_escaped() {
+    fn characters_that_are_not_allowed_in_an_address_are_escaped() {
         assert_eq!(
             target("https://a.b/Zürich (x)\"").as_deref(),
             Some("https://a.b/Z%C3%BCrich%20(x)%22")
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_may_still_grow_is_no_link_yet() {
+    fn an_address_that_may_still_grow_is_not_a_link_yet() {
         let line = || Line::from("to https://a.b");
         let (open, links) = link_addresses(line(), Style::new(), |_| true);
         assert_eq!((open, links), (line(), vec![]));
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn two_targets_with_one_number_are_no_links() {
+    fn two_targets_with_the_same_id_are_not_links() {
         let id = LinkId::of("x");
         let link = |target: &str| Link {
             id,
@@ -306,7 +306,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_target_holds_nothing_that_a_terminal_obeys(rest in any::<String>(), text in any::<String>()) {
+        fn a_target_contains_no_control_characters(rest in any::<String>(), text in any::<String>()) {
             let target = target(&format!("https://a.b/{rest}")).unwrap_or_default();
             assert!(target.bytes().all(|byte| byte.is_ascii_graphic()));
             for range in addresses(&format!("{text} https://a.b/{rest}")) {

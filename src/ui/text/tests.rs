@@ -96,7 +96,7 @@ fn harmless_text_is_borrowed() {
 }
 
 #[test]
-fn control_characters_are_shown_not_obeyed() {
+fn control_characters_are_made_visible() {
     assert_eq!(clean("a\u{1b}[2Jb\u{7}\u{7f}\0"), "a␛[2Jb␇␡␀");
     assert_eq!(clean("\u{9b}31m\u{85}"), "<U+009B>31m<U+0085>");
     assert_eq!(clean("over\rwritten\r\nnext\n"), "over␍written\nnext\n");
@@ -157,7 +157,7 @@ fn tabs_reach_their_stops_also_across_pieces() {
 }
 
 #[test]
-fn escape_sequences_leave_tool_output_quietly() {
+fn escape_sequences_are_removed_from_tool_output() {
     assert_eq!(strip_ansi("\u{1b}[1;31merror\u{1b}[0m: no"), "error: no");
     assert_eq!(
         strip_ansi("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\!"),
@@ -203,7 +203,7 @@ fn a_command_to_allow_hides_nothing() {
 }
 
 #[test]
-fn c7_a_letter_that_passes_for_another_is_shown_by_its_number() {
+fn c7_a_look_alike_letter_is_shown_with_its_code_point() {
     let shown = reveal("curl p\u{430}ypal.com/\u{5d0}", &Theme::plain());
     let shown: String = shown.spans.iter().map(|span| &*span.content).collect();
     assert_eq!(shown, "curl p<U+0430>ypal.com/<U+05D0>");

@@ -241,7 +241,7 @@ impl<'text> Breaker<'text> {
                 column,
                 glue,
             });
-        } else if column > 0 && (follows_space && !is_space || may_part(before, cluster)) {
+        } else if column > 0 && (follows_space && !is_space || may_break_between(before, cluster)) {
             self.chance = Some(Chance {
                 end: here,
                 next,
@@ -306,7 +306,7 @@ impl<'text> Breaker<'text> {
 }
 
 /// Whether a row may end between these two without a space: scripts with wide characters have none.
-fn may_part(before: (&str, u16), after: (&str, u16)) -> bool {
+fn may_break_between(before: (&str, u16), after: (&str, u16)) -> bool {
     (before.1 > 1 || after.1 > 1)
         && !after.0.starts_with(is_closing)
         && !before.0.starts_with(is_opening)

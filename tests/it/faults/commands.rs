@@ -22,7 +22,7 @@ fn commands(commands: &[&str]) -> (Program, Vec<String>) {
 }
 
 #[test]
-fn b1_a_command_that_floods_is_cut_and_fills_no_memory() {
+fn b1_a_flood_of_output_is_cut_and_fills_no_memory() {
     for flood in ["yes", "cat /dev/urandom", "tr '\\0' x </dev/zero"] {
         let wire = Wire::Anthropic;
         let program = Program::new();
@@ -58,7 +58,7 @@ fn b1_a_command_that_floods_is_cut_and_fills_no_memory() {
 }
 
 #[test]
-fn b2_what_a_command_prints_commands_neither_the_terminal_nor_the_model() {
+fn b2_command_output_controls_neither_the_terminal_nor_the_model() {
     let escapes = "\\033]52;c;ZXZpbA==\\007\\033]0;evil\\007\\033]8;;http://evil\\007x\\033]8;;\\007\\033[2J\\033P+q544e\\033\\\\\\233H\\u202e";
     let program = Program::new();
     let print = format!("for n in $(seq 3000); do printf \"{escapes}line $n\\n\"; done; echo over");
@@ -94,7 +94,7 @@ fn b2_what_a_command_prints_commands_neither_the_terminal_nor_the_model() {
 }
 
 #[test]
-fn b3_an_interrupt_ends_those_who_do_not_want_to_end() {
+fn b3_an_interrupt_ends_processes_that_ignore_signals() {
     for stubborn in [
         "trap '' TERM INT HUP; sleep 600 & sleep 600",
         "setsid sleep 600 & sleep 600",
@@ -133,7 +133,7 @@ fn b4_a_child_that_keeps_the_output_open_does_not_hold_up_the_result() {
 }
 
 #[test]
-fn b5_times_that_make_no_sense_are_told_or_kept_in_bounds() {
+fn b5_time_limits_that_make_no_sense_are_reported_or_bounded() {
     let timed = |timeout: Value| {
         (
             "Bash",
@@ -164,7 +164,7 @@ fn b5_times_that_make_no_sense_are_told_or_kept_in_bounds() {
 }
 
 #[test]
-fn b6_commands_that_want_a_person_find_none_and_the_screen_stays_ours() {
+fn b6_commands_that_want_a_terminal_get_none_and_the_screen_is_untouched() {
     let wants =
         "cat; read -r line; cat </dev/tty; stty raw; sudo -S -k true; ssh-keygen -f key; echo over";
     let program = Program::new();
@@ -189,7 +189,7 @@ fn b6_commands_that_want_a_person_find_none_and_the_screen_stays_ours() {
 }
 
 #[test]
-fn b8_a_working_directory_that_is_gone_is_told_and_left() {
+fn b8_a_missing_working_directory_is_reported_and_left() {
     let (program, results) = commands(&[
         "mkdir -p a/b && cd a/b && pwd",
         "pwd; (cd ../..; find a -delete); true",
@@ -218,7 +218,7 @@ fn b9_signals_to_its_group_and_its_parent_do_not_reach_the_program() {
 }
 
 #[test]
-fn b10_however_a_command_ends_it_is_told_so() {
+fn b10_every_end_of_a_command_is_reported() {
     let (_, results) = commands(&[
         "exit 255",
         "kill -9 $$",

@@ -25,7 +25,7 @@ fn assert_refused(result: &str, words: &str) {
 }
 
 #[test]
-fn c1_what_is_no_file_is_refused_at_once() {
+fn c1_anything_but_a_regular_file_is_refused_at_once() {
     let program = Program::new();
     let mode = Mode::from_raw_mode(0o600);
     mknodat(CWD, program.path("pipe"), FileType::Fifo, mode, 0).expect("a pipe");
@@ -72,7 +72,7 @@ fn c2_files_of_the_kernel_are_read_to_their_end() {
 }
 
 #[test]
-fn c3_files_too_large_for_memory_are_read_in_part_or_refused_with_a_way() {
+fn c3_files_too_large_for_memory_are_read_in_part_or_refused_with_advice() {
     let program = Program::new();
     let sparse = File::create(program.path("sparse")).expect("made");
     sparse.set_len(10 << 30).expect("grown");
@@ -105,7 +105,7 @@ fn c3_files_too_large_for_memory_are_read_in_part_or_refused_with_a_way() {
 }
 
 #[test]
-fn c4_bytes_that_are_no_text_are_named_and_never_changed() {
+fn c4_binary_content_is_reported_and_never_changed() {
     let cases: [(&str, &[u8]); 5] = [
         ("binary", b"\x7fELF\x02\x01\x00\x00needle\x00"),
         ("utf16", b"\xff\xfen\x00e\x00e\x00d\x00l\x00e\x00"),
@@ -209,7 +209,7 @@ fn c8_a_file_that_changed_since_it_was_read_is_not_written_over() {
 }
 
 #[test]
-fn c12_edits_that_cannot_be_are_told_precisely_and_write_nothing() {
+fn c12_impossible_edits_are_reported_precisely_and_write_nothing() {
     let program = Program::new();
     let before = format!("{}aaa\n  indented\n", "many\n".repeat(1_000));
     program.put("file", &before);
@@ -234,7 +234,7 @@ fn c12_edits_that_cannot_be_are_told_precisely_and_write_nothing() {
 }
 
 #[test]
-fn c16_pictures_that_are_none_and_bombs_are_refused() {
+fn c16_invalid_pictures_and_bombs_are_refused() {
     let program = Program::new();
     let mut bomb = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     bomb.extend(60_000_u32.to_be_bytes());

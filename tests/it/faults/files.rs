@@ -37,7 +37,7 @@ fn count(text: &str, part: &str) -> usize {
 }
 
 #[test]
-fn f9_an_ignore_file_that_is_none_neither_hangs_nor_fills_memory() {
+fn f9_an_ignore_file_that_is_no_file_neither_hangs_nor_fills_memory() {
     for name in [".gitignore", ".ignore", ".git/info/exclude"] {
         for plant in [
             &(|path: &Path| symlink("/dev/zero", path).expect("linked")) as &dyn Fn(&Path),
@@ -87,7 +87,7 @@ fn talking() -> Pty {
 }
 
 #[test]
-fn x6_a_session_whose_file_is_lost_while_it_runs_is_saved_anew_and_can_be_gone_on_with() {
+fn x6_a_session_whose_file_is_lost_while_it_runs_is_saved_again_and_can_be_resumed() {
     let harms: [fn(&Program); 4] = [
         |program| fs::remove_file(log(program)).expect("removed"),
         |program| fs::remove_dir_all(program.data()).expect("removed"),
@@ -182,7 +182,7 @@ fn x5_a_session_file_of_garbage_does_not_fill_memory() {
 }
 
 #[test]
-fn f2_what_is_missing_of_a_resumed_session_is_said() {
+fn f2_missing_parts_of_a_resumed_session_are_reported() {
     type Harm = fn(Vec<u8>) -> Vec<u8>;
     let harms: [(Harm, &str); 5] = [
         (
@@ -306,7 +306,7 @@ fn c1_a_memory_file_that_is_too_long_is_named() {
 }
 
 #[test]
-fn b13_a_home_that_does_not_exist_is_not_made_and_is_said() {
+fn b13_a_missing_home_is_not_created_and_is_reported() {
     let program = Program::new();
     let home = program.workspace().with_file_name("nobody");
     let mut command = program.command(&FIND);

@@ -37,7 +37,7 @@ pub fn assert_screen_held(tui: &Pty, end: &End) {
     let shown = end.screen.contents();
     let written = String::from_utf8_lossy(&end.bytes);
     assert!(!written.contains("panicked at"), "{shown}");
-    assert!(end.let_go, "nobody has the terminal open any more");
+    assert!(end.is_released, "nobody has the terminal open any more");
     end.assert_terminal_restored();
     assert_nothing_left(tui.program());
     assert_whole(tui.program());

@@ -57,7 +57,7 @@ fn take_threads_away(who: &[String], program: Pid) {
 }
 
 #[test]
-fn b7_without_threads_it_says_what_could_not_be_started_and_how_to_go_on() {
+fn b7_without_threads_it_says_what_could_not_start_and_how_to_continue() {
     for arguments in ["--provider builtin", "-p hi --provider builtin"] {
         let shell = format!("ulimit -u 1; exec \"$0\" {arguments}");
         let program = Program::new();
@@ -74,7 +74,7 @@ fn b7_without_threads_it_says_what_could_not_be_started_and_how_to_go_on() {
 }
 
 #[test]
-fn b7_calls_that_get_no_process_tell_the_model_why_and_the_program_goes_on() {
+fn b7_calls_without_a_process_tell_the_model_why_and_the_program_continues() {
     let program = Program::new();
     program.put("file.txt", "needle\n");
     let calls = [

@@ -91,7 +91,7 @@ fn d3_a_huge_screen_with_a_long_transcript_stays_quick_and_small() {
 }
 
 #[test]
-fn d5_a_terminal_that_goes_ends_what_runs_and_the_session_is_there() {
+fn d5_a_closed_terminal_stops_running_calls_and_the_session_is_saved() {
     let toml = "[[turn]]\nstep = [{ text = \"I begin.\" }, { call = \"Bash\", input = { command = \"echo >started; setsid sleep 600 & sleep 600\" } }]\n[[turn]]\ntext = \"It went on.\"\n";
     let mut tui = play(toml, &["--permission-mode", "bypassPermissions"], 80, 24);
     tui.send("go\r");
@@ -112,7 +112,7 @@ fn d5_a_terminal_that_goes_ends_what_runs_and_the_session_is_there() {
 }
 
 #[test]
-fn d5_a_reader_or_writer_that_goes_ends_a_headless_run() {
+fn d5_a_closed_pipe_ends_a_headless_run() {
     let program = Program::new();
     program.put("a.txt", "");
     // The pipe is closed before anything is written.
@@ -130,7 +130,7 @@ fn d5_a_reader_or_writer_that_goes_ends_a_headless_run() {
 }
 
 #[test]
-fn d8_a_terminal_that_does_not_read_is_caught_up_with() {
+fn d8_a_terminal_that_did_not_read_catches_up() {
     let words = "word ".repeat(3_000);
     let toml = format!(
         "[[turn]]\nstep = [{{ text = \"{words}\" }}, {{ call = \"Bash\", input = {{ command = \"seq 20000; echo >done\" }} }}]\n[[turn]]\ntext = \"Caught up.\"\n"
@@ -141,7 +141,7 @@ fn d8_a_terminal_that_does_not_read_is_caught_up_with() {
     tui.send("typed meanwhile");
     let memory = peak_memory(tui.pid());
     assert!(memory < 300_000, "{memory} kB");
-    tui.let_go()
+    tui.is_released()
         .wait_for("Caught up.")
         .wait_for("typed meanwhile")
         // The turn is over: the key applies to the draft.
@@ -151,7 +151,7 @@ fn d8_a_terminal_that_does_not_read_is_caught_up_with() {
 }
 
 #[test]
-fn d9_where_there_is_no_screen_to_be_had_it_says_how_to_go_without() {
+fn d9_without_a_usable_terminal_it_explains_headless_mode() {
     for kind in ["dumb", ""] {
         let mut tui = Pty::spawn_with(Program::new(), BUILTIN, &[("TERM", kind)], 80, 24);
         let end = tui.exit();
@@ -200,7 +200,7 @@ fn d10_a_paste_is_text_whatever_is_in_it() {
 }
 
 #[test]
-fn d11_keys_that_were_on_their_way_answer_no_question() {
+fn d11_keys_typed_ahead_answer_no_question() {
     for keys in ["y", "\r", "yyyyyyyy", "a", "1", " ", "\x1b[13u"] {
         let toml = TOUCH.replace(
             "step = [",
@@ -281,7 +281,7 @@ fn d13_wide_and_joined_characters_leave_no_smear() {
 }
 
 #[test]
-fn d14_answers_of_the_terminal_that_come_late_or_never_are_not_typed() {
+fn d14_late_or_missing_replies_of_the_terminal_are_not_typed() {
     // This terminal never replies, and the first frame appears.
     let mut tui = Pty::spawn(BUILTIN, 80, 24);
     tui.wait_for(PROMPT).send("before").wait_for("before");

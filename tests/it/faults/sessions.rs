@@ -90,7 +90,7 @@ fn f1_whenever_it_is_killed_the_session_loads_and_nothing_runs_twice() {
 }
 
 #[test]
-fn f2_whatever_lies_in_the_place_of_a_session_is_told() {
+fn f2_anything_in_place_of_a_session_is_reported() {
     let harms: [fn(&PathBuf); 4] = [
         |path| fs::create_dir(path).expect("made"),
         |path| mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).expect("a pipe"),
@@ -139,7 +139,7 @@ fn f4_a_session_in_use_is_not_written_to_by_two() {
 
 /// Settings that cannot be read may have denied anything.
 #[test]
-fn f5_settings_of_any_kind_of_brokenness_let_nothing_run_and_stay_as_they_are() {
+fn f5_broken_settings_let_nothing_run_and_are_not_changed() {
     let long = format!("{{\"model\": \"{}\"}}", "x".repeat(5 << 20));
     let texts: [&[u8]; 8] = [
         b"{\"permissions\": {\"deny\": [\"Bash\"",
@@ -225,7 +225,7 @@ fn f5_things_in_the_place_of_settings_let_nothing_run() {
 }
 
 #[test]
-fn f6_rules_that_are_none_are_named_and_a_bad_no_is_an_error() {
+fn f6_invalid_rules_are_named_and_an_invalid_deny_rule_is_an_error() {
     for rule in ["Bash(", "Bash(a", "(x)", "Read(/[)", "", "Bash()x", "\u{0}"] {
         for (list, runs) in [("deny", false), ("ask", false), ("allow", true)] {
             let program = Program::new();
@@ -269,7 +269,7 @@ fn f6_rules_that_are_none_are_named_and_a_bad_no_is_an_error() {
 }
 
 #[test]
-fn f8_programs_that_run_side_by_side_do_not_get_into_each_others_way() {
+fn f8_many_programs_at_once_do_not_disturb_each_other() {
     let program = Program::new();
     program.put("a.txt", "");
     let start = |number: usize| {
@@ -296,7 +296,7 @@ fn f8_programs_that_run_side_by_side_do_not_get_into_each_others_way() {
 }
 
 #[test]
-fn f10_a_log_of_another_version_and_with_missing_files_is_gone_on_with() {
+fn f10_a_log_of_another_version_with_missing_files_can_be_resumed() {
     let program = Program::new();
     program.put("file", "content\n");
     let read = crate::support::wire::call("c1", "Read", json!({"file_path": "file"}));
@@ -332,7 +332,7 @@ fn f10_a_log_of_another_version_and_with_missing_files_is_gone_on_with() {
 }
 
 #[test]
-fn f11_what_others_could_read_becomes_private_and_what_is_theirs_is_not_used_silently() {
+fn f11_readable_logs_become_private_and_files_of_others_are_not_used_silently() {
     let program = Program::new();
     fs::create_dir_all(program.data().join("sessions")).expect("made");
     for folder in [program.data(), program.data().join("sessions")] {
@@ -346,7 +346,7 @@ fn f11_what_others_could_read_becomes_private_and_what_is_theirs_is_not_used_sil
 }
 
 #[test]
-fn f12_a_key_is_nowhere_in_what_is_kept_or_said() {
+fn f12_no_key_is_saved_or_printed() {
     let program = Program::new();
     let body = r#"{"error": {"message": "wrong key: sk-secret-a"}}"#;
     let server = Server::start([

@@ -62,7 +62,7 @@ fn begun(words: &'static str) -> String {
 }
 
 #[test]
-fn a6_a_slow_drip_is_shown_as_it_comes_and_escape_ends_it() {
+fn a6_a_slow_stream_is_shown_as_it_arrives_and_escape_ends_it() {
     let mut drip: Vec<Piece> = begun("drip drop")
         .bytes()
         .map(|byte| bytes([byte]))
@@ -83,7 +83,7 @@ fn a6_a_slow_drip_is_shown_as_it_comes_and_escape_ends_it() {
 }
 
 #[test]
-fn a7_silence_is_broken_off_and_asked_again_and_signs_of_life_count() {
+fn a7_a_silent_stream_is_cut_and_retried_and_pings_keep_it_alive() {
     let wire = Wire::Anthropic;
     let silent = Reply::pieces(vec![bytes(wire.head()), Piece::Silence]);
     let server = Server::start([silent, wire.reply(&[text("fine")])]);
@@ -118,7 +118,7 @@ fn a7_silence_is_broken_off_and_asked_again_and_signs_of_life_count() {
 }
 
 #[test]
-fn a8_a_wait_that_nobody_would_wait_for_is_the_persons_to_decide() {
+fn a8_the_person_decides_about_an_unreasonably_long_wait() {
     for wait in ["100000", "99999999999999999999", "1e9"] {
         let reply = Reply::error(429, "{}").header("retry-after", wait);
         let server = Server::start([reply, Wire::Anthropic.reply(&[text("fine")])]);
@@ -200,7 +200,7 @@ fn listen(answer: impl FnOnce(std::net::TcpStream) + Send + 'static) -> String {
 }
 
 #[test]
-fn a11_each_way_of_not_being_reached_has_words_of_its_own() {
+fn a11_each_kind_of_unreachable_server_has_its_own_message() {
     let nobody = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = nobody.local_addr().expect("an address").port();
     drop(nobody);
@@ -221,7 +221,7 @@ fn a11_each_way_of_not_being_reached_has_words_of_its_own() {
 }
 
 #[test]
-fn a11_a_certificate_that_nobody_vouches_for_is_never_passed_over() {
+fn a11_an_untrusted_certificate_is_always_refused() {
     let fixture = |name: &str| {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/tls");
         std::fs::read(format!("{folder}/{name}")).expect("a fixture")
@@ -288,7 +288,7 @@ fn begun_next(wire: Wire) -> String {
 }
 
 #[test]
-fn a13_a_stream_of_countless_pieces_is_an_answer() {
+fn a13_a_stream_of_very_many_pieces_is_one_answer() {
     let wire = Wire::OpenAi;
     let piece = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n";
     let many = bytes(piece.repeat(10_000));
@@ -301,7 +301,7 @@ fn a13_a_stream_of_countless_pieces_is_an_answer() {
 }
 
 #[test]
-fn a16_bodies_that_are_no_stream_are_told_and_the_key_goes_nowhere_else() {
+fn a16_bodies_that_are_no_stream_are_reported_and_the_key_is_sent_nowhere_else() {
     let elsewhere = Server::start([Wire::Anthropic.reply(&[text("stolen")])]);
     let away = elsewhere.url();
     let html = |reply: Reply| reply.header("content-type", "text/html");
@@ -342,7 +342,7 @@ fn a16_bodies_that_are_no_stream_are_told_and_the_key_goes_nowhere_else() {
 }
 
 #[test]
-fn a18_what_is_sent_while_an_answer_comes_waits_visibly_and_escape_does_not_send_it() {
+fn a18_a_message_sent_during_an_answer_is_queued_visibly_and_escape_does_not_send_it() {
     let wire = Wire::Anthropic;
     let server = Server::start([
         Reply::pieces(vec![bytes(begun("I begin")), Piece::Silence]),
@@ -372,7 +372,7 @@ fn a18_what_is_sent_while_an_answer_comes_waits_visibly_and_escape_does_not_send
 }
 
 #[test]
-fn a19_a_program_that_was_stopped_in_the_middle_goes_on_where_it_was() {
+fn a19_a_program_that_was_stopped_in_mid_stream_continues_where_it_was() {
     let wire = Wire::Anthropic;
     let go = Arc::new(AtomicBool::new(false));
     let going = go.clone();

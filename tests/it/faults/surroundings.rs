@@ -92,7 +92,7 @@ fn b13_whatever_the_environment_says_it_works() {
 }
 
 #[test]
-fn b13_directories_that_cannot_be_used_are_told_and_the_work_is_done() {
+fn b13_unusable_directories_are_reported_and_the_work_is_done() {
     let program = prepared();
     let file = program.put("a-file", "").display().to_string();
     let below = format!("{file}/below");
@@ -124,7 +124,7 @@ fn b13_directories_that_cannot_be_used_are_told_and_the_work_is_done() {
 }
 
 #[test]
-fn f9_a_working_directory_that_is_gone_is_told() {
+fn f9_a_missing_working_directory_is_reported() {
     let program = Program::new();
     let gone = program.path("gone");
     std::fs::create_dir(&gone).expect("made");
@@ -145,7 +145,7 @@ fn f9_a_working_directory_that_is_gone_is_told() {
 }
 
 #[test]
-fn d5_an_output_that_takes_nothing_is_an_error() {
+fn d5_an_output_that_cannot_be_written_is_an_error() {
     let program = prepared();
     let full = || File::options().write(true).open("/dev/full");
     if full().is_err() {
@@ -235,7 +235,7 @@ fn d9_input_of_any_bytes_is_a_prompt_or_none() {
 }
 
 #[test]
-fn d9_an_input_that_is_a_directory_is_told() {
+fn d9_an_input_that_is_a_directory_is_reported() {
     let program = prepared();
     let mut command = program.command(&FIND);
     command.stdin(File::open(program.workspace()).expect("a directory"));

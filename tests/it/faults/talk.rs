@@ -62,7 +62,7 @@ fn raw_call(wire: Wire, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a4_arguments_with_garbage_behind_them_are_not_run_and_the_model_is_told() {
+fn a4_arguments_followed_by_garbage_are_not_run_and_the_model_is_told() {
     let whole = r#"{"command": "touch made"}"#;
     for wire in Wire::ALL {
         for garbage in [
@@ -98,7 +98,7 @@ fn a4_arguments_with_garbage_behind_them_are_not_run_and_the_model_is_told() {
 /// In this wire format nothing marks the end of a call, and the server is slow: the garbage that makes the call invalid
 /// comes after everything else.
 #[test]
-fn a4_garbage_that_comes_late_in_a_slow_stream_voids_the_call_as_well() {
+fn a4_garbage_that_arrives_late_in_a_slow_stream_also_invalidates_the_call() {
     let wire = Wire::OpenAi;
     let pieces = ["{\"comm", "and\": \"to", "uch ma", "de\"}", " trailing"];
     let mut slow = vec![Piece::Bytes(wire.head().into_bytes())];
@@ -134,7 +134,7 @@ fn fed(program: &Program, feeder: &[&str], arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn d5_input_that_does_not_end_is_refused_with_what_to_do() {
+fn d5_endless_input_is_refused_with_advice() {
     let program = Program::new();
     for feeder in [&["yes"][..], &["head", "-c", "200000000", "/dev/zero"]] {
         let output = fed(&program, feeder, &["-p", "--provider", "builtin"]);
@@ -155,7 +155,7 @@ fn d5_input_that_does_not_end_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a14_an_answer_that_is_paused_for_ever_ends_with_what_came() {
+fn a14_an_answer_that_is_paused_forever_ends_with_what_arrived() {
     let wire = Wire::Anthropic;
     let paused = wire
         .stream(&[text("still searching")])
@@ -203,7 +203,7 @@ fn a14_a_run_without_an_answer_says_so_in_every_format_and_fails() {
 }
 
 #[test]
-fn a14_work_that_ends_without_a_word_is_done_and_that_is_told() {
+fn a14_a_turn_that_ends_without_text_is_done_and_says_so() {
     let wire = Wire::OpenAi;
     let program = Program::new();
     let server = Server::start([wire.reply(&[bash("c1", "touch made")]), wire.reply(&[])]);
@@ -215,7 +215,7 @@ fn a14_work_that_ends_without_a_word_is_done_and_that_is_told() {
 }
 
 #[test]
-fn a14_the_screen_says_that_an_answer_was_empty_and_goes_on() {
+fn a14_the_screen_says_that_an_answer_was_empty_and_continues() {
     let wire = Wire::Anthropic;
     let server = Server::start([
         wire.reply(&[]),

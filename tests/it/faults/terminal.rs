@@ -48,7 +48,7 @@ fn working(environment: &[(&str, &str)]) -> Pty {
 }
 
 #[test]
-fn d6_every_signal_that_ends_a_program_ends_it_in_order() {
+fn d6_every_terminating_signal_ends_it_cleanly() {
     for (signal, code) in [
         (Signal::HUP, 129),
         (Signal::INT, 130),
@@ -149,7 +149,7 @@ fn d6_an_editor_keeps_the_terminal_when_the_program_behind_it_is_killed() {
 }
 
 #[test]
-fn d6_a_guard_that_is_gone_is_not_missed() {
+fn d6_the_program_works_without_its_guard() {
     let mut tui = Pty::spawn(BUILTIN, 80, 24);
     tui.wait_for(PROMPT);
     let guard = wait_for_some(|| guard_of(tui.pid()));

@@ -147,7 +147,7 @@ fn c9_two_programs_that_edit_one_file_lose_nothing_that_they_report() {
 }
 
 #[test]
-fn c10_a_directory_that_is_swapped_for_a_link_leads_nobody_outside() {
+fn c10_a_directory_replaced_by_a_link_does_not_lead_outside() {
     let program = Program::new();
     let outside = program.workspace().with_file_name("outside");
     fs::create_dir(&outside).expect("made");
@@ -195,7 +195,7 @@ fn c10_a_directory_that_is_swapped_for_a_link_leads_nobody_outside() {
 }
 
 #[test]
-fn c11_odd_names_work_and_are_shown_without_harm() {
+fn c11_unusual_names_work_and_are_shown_safely() {
     let program = Program::new();
     let long = "n".repeat(255);
     let deep = vec!["d"; 200].join("/") + "/file";
@@ -315,7 +315,7 @@ fn c13_searches_through_hostile_trees_end_and_say_what_they_left_out() {
 }
 
 #[test]
-fn c14_a_file_whose_folder_is_missing_or_none_is_made_inside_only() {
+fn c14_missing_parent_directories_are_created_only_inside_the_workspace() {
     let program = Program::new();
     program.put("file", "a file\n");
     symlink("nowhere", program.path("dangling")).expect("a link");

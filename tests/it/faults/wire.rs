@@ -62,7 +62,7 @@ fn events(wire: Wire, parts: &[Part]) -> Vec<String> {
 }
 
 #[test]
-fn a1_a2_a3_wherever_a_stream_is_cut_nothing_runs_twice_and_the_session_goes_on() {
+fn a1_a2_a3_wherever_a_stream_is_cut_nothing_runs_twice_and_the_session_continues() {
     for wire in Wire::ALL {
         let parts = [text("I look."), bash("c1", "echo ran >>count")];
         let events = events(wire, &parts);
@@ -106,7 +106,7 @@ fn a1_a2_a3_wherever_a_stream_is_cut_nothing_runs_twice_and_the_session_goes_on(
 }
 
 #[test]
-fn a4_a14_events_that_make_no_sense_are_passed_over_or_end_the_answer() {
+fn a4_a14_events_that_make_no_sense_are_skipped_or_end_the_answer() {
     let frames = [
         ": a comment\n\n",
         "\n\n\n",
@@ -162,7 +162,7 @@ fn a4_a14_events_that_make_no_sense_are_passed_over_or_end_the_answer() {
 }
 
 #[test]
-fn a5_a_stream_in_single_bytes_and_with_other_line_ends_says_the_same() {
+fn a5_a_stream_in_single_bytes_and_with_other_line_endings_reads_the_same() {
     let said = "naïve – 日本語 👩‍👩‍👧 ok";
     for wire in Wire::ALL {
         let stream = wire.stream(&[text(said)]);
@@ -184,7 +184,7 @@ fn a5_a_stream_in_single_bytes_and_with_other_line_ends_says_the_same() {
 }
 
 #[test]
-fn a14_ids_that_come_twice_or_not_at_all_get_one_result_each() {
+fn a14_repeated_and_missing_ids_get_one_result_each() {
     for wire in Wire::ALL {
         for ids in [["c1", "c1"], ["", ""], ["c1", ""]] {
             let program = Program::new();
@@ -211,7 +211,7 @@ fn a14_ids_that_come_twice_or_not_at_all_get_one_result_each() {
 }
 
 #[test]
-fn a14_a15_calls_that_cannot_be_are_told_to_the_model_and_the_run_goes_on() {
+fn a14_a15_impossible_calls_are_reported_to_the_model_and_the_run_continues() {
     let deep = "[".repeat(10_000) + &"]".repeat(10_000);
     let long = "x".repeat(2 << 20);
     let calls = [
@@ -293,7 +293,7 @@ fn a17_two_hundred_calls_in_one_answer_have_their_results_in_order() {
 }
 
 #[test]
-fn a9_a_flood_of_errors_ends_after_its_tries_whatever_its_shape() {
+fn a9_repeated_errors_of_any_shape_end_after_the_retries() {
     for (status, body) in [
         (500, "{}"),
         (502, "<html><body>Bad Gateway</body></html>"),
@@ -332,7 +332,7 @@ fn a9_a_flood_of_errors_ends_after_its_tries_whatever_its_shape() {
 }
 
 #[test]
-fn a8_waits_that_make_no_sense_are_not_obeyed() {
+fn a8_waits_that_make_no_sense_are_ignored() {
     for (name, value) in [
         ("retry-after", "soon"),
         ("retry-after", "-5"),
@@ -351,7 +351,7 @@ fn a8_waits_that_make_no_sense_are_not_obeyed() {
 }
 
 #[test]
-fn a13_a16_a_line_without_end_and_a_body_that_is_none_are_errors() {
+fn a13_a16_an_endless_line_and_a_body_that_is_no_stream_are_errors() {
     let long = Piece::Bytes(vec![b'x'; 1 << 20]);
     let mut pieces = vec![Piece::Bytes(b"data: ".to_vec())];
     pieces.extend(vec![long; 40]);

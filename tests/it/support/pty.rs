@@ -62,7 +62,7 @@ pub struct End {
     /// Whether the terminal driver's modes are as before: echo, line editing, signals.
     pub driver_as_before: bool,
     /// Whether no process has the terminal open any more.
-    pub let_go: bool,
+    pub is_released: bool,
     pub took: Duration,
 }
 
@@ -232,7 +232,7 @@ impl Pty {
         self
     }
 
-    pub fn let_go(&mut self) -> &mut Self {
+    pub fn is_released(&mut self) -> &mut Self {
         self.seen.state.lock().expect("unpoisoned").held = false;
         self.seen.changed.notify_all();
         self
@@ -305,7 +305,7 @@ impl Pty {
             .as_ref()
             .is_some_and(|terminal| driver_modes(&*terminal.master) == self.modes_before);
         self.with(|state| End {
-            let_go: state.over,
+            is_released: state.over,
             code: status.exit_code(),
             screen: state.parser.screen().clone(),
             bytes: state.bytes.clone(),

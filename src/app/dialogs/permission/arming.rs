@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 pub const ARM_DELAY: Duration = Duration::from_millis(300);
 
 /// After this time a key can always cancel, even if the person keeps typing.
-const WAY_OUT: Duration = Duration::from_secs(2);
+const CANCEL_DELAY: Duration = Duration::from_secs(2);
 
 /// Each key that comes too early restarts the delay, because a person who keeps typing is not answering, and a key that
 /// is held down is not a second answer. So typing can never allow a call, however long it lasts; it can only cancel,
-/// after `WAY_OUT`.
+/// after `CANCEL_DELAY`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arming {
     armed_at: Instant,
-    way_out_at: Instant,
+    cancel_at: Instant,
 }
 
 impl Arming {
     pub fn new(now: Instant) -> Self {
         Self {
             armed_at: now + ARM_DELAY,
-            way_out_at: now + WAY_OUT,
+            cancel_at: now + CANCEL_DELAY,
         }
     }
 
@@ -30,8 +30,8 @@ impl Arming {
     }
 
     /// Whether a key pressed now may deny and interrupt, and nothing else.
-    pub fn lets_out(&self, now: Instant) -> bool {
-        self.is_armed(now) || now >= self.way_out_at
+    pub fn may_cancel(&self, now: Instant) -> bool {
+        self.is_armed(now) || now >= self.cancel_at
     }
 
     /// A key was pressed; returns whether it may act.

@@ -20,7 +20,7 @@ pub struct Picking {
 }
 
 /// A message to the person about the last key.
-type Said = Option<String>;
+type Notice = Option<String>;
 
 impl Picking {
     /// `None` if there is nothing to choose from.
@@ -74,19 +74,19 @@ impl Picking {
         self.show(self.at.saturating_add_signed(by).min(last));
     }
 
-    pub(super) fn take(&mut self) -> Said {
+    pub(super) fn take(&mut self) -> Notice {
         match self.obstacle() {
             Some(obstacle) => Some(obstacle.into()),
             None => self.decide(Choice::Yes),
         }
     }
 
-    pub(super) fn leave_out(&mut self) -> Said {
+    pub(super) fn leave_out(&mut self) -> Notice {
         self.decide(Choice::No)
     }
 
     /// Accepts this hunk and the undecided ones after it, up to the first that has not been read.
-    pub(super) fn take_rest(&mut self) -> Said {
+    pub(super) fn take_rest(&mut self) -> Notice {
         if let Some(obstacle) = self.obstacle() {
             return Some(obstacle.into());
         }
@@ -101,12 +101,12 @@ impl Picking {
             }
             self.choices.set(index, Choice::Yes);
         }
-        self.go_on()
+        self.go_to_next()
     }
 
-    pub(super) fn leave_out_rest(&mut self) -> Said {
+    pub(super) fn leave_out_rest(&mut self) -> Notice {
         self.choices.set_rest(self.at, Choice::No);
-        self.go_on()
+        self.go_to_next()
     }
 
     pub(super) fn split(&mut self) -> String {
@@ -164,13 +164,13 @@ impl Picking {
         }
     }
 
-    fn decide(&mut self, choice: Choice) -> Said {
+    fn decide(&mut self, choice: Choice) -> Notice {
         self.choices.set(self.at, choice);
-        self.go_on()
+        self.go_to_next()
     }
 
     /// Moves to the next undecided hunk.
-    fn go_on(&mut self) -> Said {
+    fn go_to_next(&mut self) -> Notice {
         match self.choices.next_undecided(self.at) {
             Some(index) => {
                 self.show(index);

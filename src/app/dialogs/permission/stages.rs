@@ -189,7 +189,7 @@ impl PermissionDialog {
     }
 
     /// Whether a key pressed now may allow the call. If not, the notice says why.
-    pub fn lets_allow(&mut self, now: Instant) -> bool {
+    pub fn may_allow(&mut self, now: Instant) -> bool {
         if !self.progress.arming.press(now) {
             return false;
         }
@@ -210,7 +210,7 @@ impl PermissionDialog {
 
     /// Cancels, from every stage.
     pub(super) fn leave(&mut self, now: Instant) -> Verdict {
-        if !self.progress.arming.lets_out(now) {
+        if !self.progress.arming.may_cancel(now) {
             self.progress.arming.press(now);
             return Verdict::Stays;
         }

@@ -49,6 +49,8 @@ pub enum Choice {
     Write(&'static str),
     /// Ask whether to remove a permission rule.
     Rule(KnownRule),
+    /// Take back a queued message, by its number.
+    Queued(u64),
     /// Show a call.
     Call(CallKey),
     /// Nothing; the item is only to be read.

@@ -16,6 +16,8 @@ pub enum Kind {
     Skills,
     Rules,
     Tasks,
+    /// Messages that wait for the running turn.
+    Queue,
 }
 
 /// Which part of an item's preview is visible first.
@@ -39,6 +41,7 @@ impl Kind {
             Kind::Skills => "Skills",
             Kind::Rules => "Permissions",
             Kind::Tasks => "Background commands",
+            Kind::Queue => "Queued messages",
         }
     }
 
@@ -49,16 +52,18 @@ impl Kind {
             Kind::Models => &[(Action::Choose, "switch"), (Action::Back, "close")],
             Kind::Sessions => &[
                 (Action::Choose, "resume"),
-                (Action::Fork, "fork"),
-                (Action::Delete, "delete"),
                 (Action::AllDirectories, "all directories"),
+                (Action::Rename, "rename"),
+                (Action::Delete, "delete"),
+                (Action::Fork, "fork"),
                 (Action::Back, "close"),
             ],
             Kind::AllSessions => &[
                 (Action::Choose, "resume"),
-                (Action::Fork, "fork"),
-                (Action::Delete, "delete"),
                 (Action::AllDirectories, "this directory"),
+                (Action::Rename, "rename"),
+                (Action::Delete, "delete"),
+                (Action::Fork, "fork"),
                 (Action::Back, "close"),
             ],
             Kind::Themes => &[(Action::Choose, "use"), (Action::Back, "keep the old one")],
@@ -73,12 +78,17 @@ impl Kind {
                 (Action::CancelCall, "end"),
                 (Action::Back, "close"),
             ],
+            Kind::Queue => &[
+                (Action::Choose, "edit"),
+                (Action::Delete, "remove"),
+                (Action::Back, "close"),
+            ],
         }
     }
 
     pub fn has_preview(self) -> Preview {
         match self {
-            Kind::Commands | Kind::Themes | Kind::Models => Preview::None,
+            Kind::Commands | Kind::Themes | Kind::Models | Kind::Queue => Preview::None,
             Kind::Tools | Kind::Agents | Kind::Skills | Kind::Rules => Preview::FromStart,
             Kind::Sessions | Kind::AllSessions | Kind::Tasks => Preview::FromEnd,
         }
@@ -99,7 +109,8 @@ impl Kind {
             | Kind::Agents
             | Kind::Skills
             | Kind::Rules
-            | Kind::Tasks => None,
+            | Kind::Tasks
+            | Kind::Queue => None,
         }
     }
 }

@@ -33,6 +33,8 @@ pub struct Picker {
     visible: usize,
     /// More items are being loaded.
     pub is_loading: bool,
+    /// The new title of the selected item, while it is being typed.
+    renaming: Option<Filter>,
     /// An action that needs its key pressed twice.
     asked: Option<(Action, &'static str)>,
 }
@@ -73,6 +75,7 @@ impl Picker {
             top: 0,
             visible: 0,
             is_loading: false,
+            renaming: None,
             asked: None,
         };
         picker.narrow();
@@ -235,8 +238,26 @@ impl Picker {
         self.show_chosen();
     }
 
+    /// The new title of the selected item, while it is being typed.
+    pub fn renaming(&self) -> Option<&str> {
+        self.renaming.as_ref().map(Filter::text)
+    }
+
+    pub fn start_renaming(&mut self) {
+        self.renaming = self.chosen().map(|item| Filter::of(&item.label));
+    }
+
+    pub fn end_renaming(&mut self) -> Option<String> {
+        let title = self.renaming.take()?;
+        Some(title.text().trim().to_owned())
+    }
+
     pub fn key(&mut self, key: KeyEvent) {
         self.forget_question();
+        if let Some(title) = &mut self.renaming {
+            title.key(key);
+            return;
+        }
         if self.filter.key(key) {
             self.chosen = 0;
             self.narrow();
@@ -245,6 +266,10 @@ impl Picker {
 
     pub fn paste(&mut self, text: &str) {
         self.forget_question();
+        if let Some(title) = &mut self.renaming {
+            title.paste(text);
+            return;
+        }
         if self.filter.paste(text) {
             self.chosen = 0;
             self.narrow();

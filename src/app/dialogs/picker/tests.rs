@@ -50,7 +50,7 @@ fn letters_in_their_order_find_a_name_and_whole_words_find_the_rest() {
 }
 
 #[test]
-fn a_name_comes_before_what_is_only_about_it() {
+fn matches_in_names_come_before_matches_in_descriptions() {
     let items = vec![item("a").about("the cost"), item("cost"), item("c-o-s-t")];
     let mut picker = Picker::new(Kind::Commands, items);
     typed(&mut picker, "cost");
@@ -73,7 +73,7 @@ fn the_text_beside_the_list_is_searched_too() {
 }
 
 #[test]
-fn headings_stand_over_their_items_until_something_is_filtered() {
+fn headings_are_shown_above_their_items_unless_filtered() {
     let items = vec![
         item("a").under("First"),
         item("b").under("First"),
@@ -94,7 +94,7 @@ fn headings_stand_over_their_items_until_something_is_filtered() {
 }
 
 #[test]
-fn a_name_that_is_not_listed_is_offered_where_it_can_be_used() {
+fn an_unlisted_name_is_offered_where_it_is_valid() {
     let mut picker = Picker::new(Kind::Models, vec![item("small")]);
     typed(&mut picker, "large");
     let choice = picker.chosen().map(|item| item.choice.clone());
@@ -112,7 +112,7 @@ fn the_one_in_use_is_chosen_first() {
 }
 
 #[test]
-fn what_is_chosen_stays_so_when_the_items_are_replaced() {
+fn the_selection_survives_when_the_items_are_replaced() {
     let model = |name: &str| Item::new(name, Choice::Model(name.to_owned()));
     let mut picker = Picker::new(Kind::Models, vec![model("a"), model("b")]);
     picker.choose_last();
@@ -121,7 +121,7 @@ fn what_is_chosen_stays_so_when_the_items_are_replaced() {
 }
 
 #[test]
-fn an_action_that_is_asked_about_happens_at_the_second_press_only() {
+fn an_action_with_confirmation_happens_at_the_second_press() {
     let mut picker = Picker::new(Kind::Rules, vec![item("a")]);
     let press = |picker: &mut Picker| picker.confirm(Action::Delete, "remove it");
     assert_eq!([0; 3].map(|_| press(&mut picker)), [false, true, false]);
@@ -180,7 +180,7 @@ fn take(picker: &mut Picker, step: Step) {
 
 proptest! {
     #[test]
-    fn what_is_chosen_is_one_of_those_shown_and_in_view(
+    fn the_selected_item_is_among_those_shown_and_visible(
         first in names(),
         steps in prop::collection::vec(step(), 0..40),
     ) {

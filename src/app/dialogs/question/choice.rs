@@ -169,7 +169,7 @@ impl ChoiceDialog {
             _ => false,
         };
         if leads_out {
-            if self.arming.lets_out(now) {
+            if self.arming.may_cancel(now) {
                 return Some(self.dismissed());
             }
             self.arming.press(now);

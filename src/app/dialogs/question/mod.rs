@@ -271,7 +271,7 @@ impl Questions {
     }
 
     /// The action that closes what is in front.
-    pub fn way_out(&self) -> Action {
+    pub fn closing_action(&self) -> Action {
         match self.permission().map(PermissionDialog::stage) {
             Some(Stage::Asking) => Action::DenyAndInterrupt,
             Some(Stage::Rule | Stage::Reason | Stage::Hunks) => Action::Back,

@@ -173,7 +173,7 @@ fn a_question_without_answers_is_written_from_the_start() {
 }
 
 #[test]
-fn from_the_text_one_comes_back_to_the_answers() {
+fn esc_leaves_the_text_field_for_the_answers() {
     let mut rig = Rig::ready(free());
     assert_eq!(rig.press("end x esc"), STAYS);
     assert_eq!(rig.queue.context(), Context::Choice);
@@ -183,7 +183,7 @@ fn from_the_text_one_comes_back_to_the_answers() {
 }
 
 #[test]
-fn no_key_counts_in_the_first_300_milliseconds() {
+fn no_key_acts_in_the_first_300_milliseconds() {
     for keys in ["enter", "esc", "1 enter", "down enter"] {
         let mut early = Rig::fresh(three());
         early.show(0).wait(299);
@@ -198,7 +198,7 @@ fn no_key_counts_in_the_first_300_milliseconds() {
 }
 
 #[test]
-fn the_way_out_is_open_after_two_seconds_of_typing() {
+fn cancelling_works_after_two_seconds_of_typing() {
     let mut rig = Rig::fresh(three());
     rig.show(0);
     for _ in 0..9 {
@@ -211,7 +211,7 @@ fn the_way_out_is_open_after_two_seconds_of_typing() {
 }
 
 #[test]
-fn an_answer_that_was_not_in_view_is_brought_there_first() {
+fn an_answer_outside_the_view_is_scrolled_into_view_first() {
     let mut rig = Rig::fresh(three());
     rig.show(20).wait(300);
     assert_eq!(rig.press("enter"), STAYS);
@@ -253,7 +253,7 @@ fn questions_of_both_kinds_wait_in_one_queue() {
 }
 
 #[test]
-fn a_question_that_is_withdrawn_makes_room_for_the_next_which_is_armed_anew() {
+fn after_a_withdrawn_question_the_next_one_is_armed_again() {
     let mut rig = Rig::ready(three());
     rig.queue.push(choice("2", &["one"]), rig.now);
     assert!(rig.queue.withdraw(CallRef::from("1"), rig.now));

@@ -94,7 +94,7 @@ impl Talk {
     }
 }
 
-fn offer(names: &[&str]) -> Vec<ToolDefinition> {
+pub(in crate::provider::builtin) fn offer(names: &[&str]) -> Vec<ToolDefinition> {
     let define = |name: &&str| ToolDefinition {
         name: (*name).to_owned(),
         description: String::new(),

@@ -38,7 +38,11 @@ pub fn read(path: &Path, id: &str) -> Option<SessionContent> {
 
 fn take(record: &Record, content: &mut SessionContent, calls: &mut HashMap<CallRef, String>) {
     match record {
-        Record::Run { model, .. } => content.model.clone_from(model),
+        Record::Run { model, branch, .. } => {
+            content.model.clone_from(model);
+            content.branch.clone_from(branch);
+        }
+        Record::Renamed { title } => content.title = Some(title.clone()),
         Record::User { message } => {
             content.messages += 1;
             if !content.end.is_empty() {

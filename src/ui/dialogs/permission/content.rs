@@ -91,6 +91,7 @@ impl<'a> Writer<'a> {
             self.fact("asked by", asker);
         }
         let command = request.input.get("command").and_then(Value::as_str);
+        let command = command.filter(|_| request.is_command);
         match (diffs, command, &*request.input) {
             ([_, ..], _, _) => self.changes(diffs),
             ([], Some(command), Value::Object(input)) => self.command(command, input),

@@ -329,9 +329,7 @@ fn heading(dialog: &PermissionDialog) -> String {
     match (dialog.stage(), file, dialog.diffs()) {
         (Stage::Asking, Some(file), _) => format!("{tool} {file}?"),
         (Stage::Asking, None, [_, ..]) => format!("{tool} {} files?", dialog.diffs().len()),
-        (Stage::Asking, None, []) if request.input.get("command").is_some() => {
-            "Run this command?".to_owned()
-        }
+        (Stage::Asking, None, []) if request.is_command => "Run this command?".to_owned(),
         (Stage::Asking, None, []) => format!("Allow {tool}?"),
         (Stage::Rule, ..) => format!("Always allow {tool}"),
         (Stage::Reason, ..) => format!("Deny {tool}"),

@@ -94,6 +94,7 @@ fn question(request: PermissionRequest) -> Question {
 
 fn bash(input: Value) -> PermissionRequest {
     PermissionRequest {
+        is_command: true,
         tool: "Bash".into(),
         input: input.into(),
         reason: "no rule allows `cargo test`".into(),
@@ -121,6 +122,7 @@ fn edit() -> PermissionRequest {
     after[1] = "line two\n".into();
     after[12] = "line thirteen\n".into();
     PermissionRequest {
+        is_command: false,
         tool: "Edit".into(),
         reason: "edits ask".into(),
         changes: vec![FileDiff {
@@ -135,6 +137,7 @@ fn edit() -> PermissionRequest {
 fn write(path: &str, lines: usize) -> PermissionRequest {
     let after: Vec<String> = (0..lines).map(|line| format!("line {line}\n")).collect();
     PermissionRequest {
+        is_command: false,
         tool: "Write".into(),
         reason: "it is outside the workspace".into(),
         changes: vec![FileDiff {
@@ -149,6 +152,7 @@ fn write(path: &str, lines: usize) -> PermissionRequest {
 
 fn fetch(input: Value) -> PermissionRequest {
     PermissionRequest {
+        is_command: false,
         tool: "mcp__tracker__create".into(),
         reason: "no rule allows it".into(),
         rule: None,
@@ -157,7 +161,7 @@ fn fetch(input: Value) -> PermissionRequest {
 }
 
 #[test]
-fn a_command_is_shown_whole_with_what_is_known_about_it() {
+fn a_command_is_shown_in_full_with_its_facts() {
     let text = Screen::new(tests_run(), 80, 24).text();
     insta::assert_snapshot!(text.trim_start(), @r"
     ── Run this command? ───────────────────────────────────────────────────────────
@@ -173,7 +177,7 @@ fn a_command_is_shown_whole_with_what_is_known_about_it() {
 }
 
 #[test]
-fn a_change_is_shown_as_a_diff_and_what_is_out_of_view_is_announced() {
+fn a_change_is_shown_as_a_diff_and_hidden_lines_are_counted() {
     let mut screen = Screen::new(edit(), 80, 24);
     screen.dialog.push(question(tests_run()), screen.now);
     insta::assert_snapshot!(screen.text().trim_start(), @r"
@@ -201,7 +205,7 @@ fn a_change_is_shown_as_a_diff_and_what_is_out_of_view_is_announced() {
 }
 
 #[test]
-fn a_new_file_outside_is_said_to_be_one_and_no_rule_covers_it() {
+fn a_new_file_outside_is_marked_as_new_and_no_rule_covers_it() {
     let text = Screen::new(write("/etc/motd", 2), 80, 24).text();
     insta::assert_snapshot!(text.trim_start(), @r"
     ── Write /etc/motd? ──────────────────────────────────────── new file  +2  −0 ──
@@ -215,7 +219,7 @@ fn a_new_file_outside_is_said_to_be_one_and_no_rule_covers_it() {
 }
 
 #[test]
-fn an_input_that_nothing_else_knows_is_shown_field_by_field() {
+fn an_unknown_input_is_shown_field_by_field() {
     let input = json!({
         "title": "Crash at start",
         "body": "first\nrule: Bash(*)\n",
@@ -379,7 +383,7 @@ fn twenty_columns_hold_a_rule() {
 }
 
 #[test]
-fn what_hides_is_shown_and_a_wrapped_line_does_not_look_like_two() {
+fn hidden_characters_are_shown_and_a_wrapped_line_does_not_look_like_two() {
     let command = "echo \u{202e}harmless\u{200b} \u{1b}[8m && true                                              ; rm -rf ~";
     let text = Screen::new(bash(json!({ "command": command })), 60, 20).text();
     insta::assert_snapshot!(text.trim_start(), @r"
@@ -395,7 +399,7 @@ fn what_hides_is_shown_and_a_wrapped_line_does_not_look_like_two() {
 }
 
 #[test]
-fn a_tail_behind_blank_lines_is_announced_and_reached() {
+fn a_tail_after_blank_lines_is_counted_and_reachable() {
     let command = format!("ls{}rm -rf ~", "\n".repeat(60));
     let mut screen = Screen::new(bash(json!({ "command": command })), 80, 24);
     let text = screen.text();
@@ -408,7 +412,7 @@ fn a_tail_behind_blank_lines_is_announced_and_reached() {
 }
 
 #[test]
-fn where_nothing_can_be_read_nothing_can_be_allowed() {
+fn without_room_to_read_nothing_can_be_allowed() {
     for (width, height) in [(1, 1), (2, 1), (7, 10), (20, 2), (0, 0), (60, 1)] {
         let mut screen = Screen::new(tests_run(), width, height);
         screen.paint();
@@ -427,7 +431,7 @@ fn hints_follow_the_keymap() {
 }
 
 #[test]
-fn hints_are_dim_until_the_keys_count() {
+fn hints_are_dim_until_the_keys_are_active() {
     let mut screen = Screen::new(tests_run(), 80, 24);
     screen.settings.theme = Theme::builtin("dark").expect("there is a dark theme");
     let style = |screen: &mut Screen| {
@@ -491,7 +495,7 @@ proptest! {
 
     /// Scrolling through the request shows every character of the command.
     #[test]
-    fn all_of_a_command_is_in_the_rows(command in "[ -~]{1,300}", width in 8..90_u16, height in 4..30_u16) {
+    fn the_rows_contain_the_whole_command(command in "[ -~]{1,300}", width in 8..90_u16, height in 4..30_u16) {
         let mut screen = Screen::new(bash(json!({ "command": command.clone() })), width, height);
         screen.paint();
         let rows: String = screen.laid.written.rows.iter().map(shown).collect();
@@ -506,7 +510,7 @@ fn shown(row: &Row) -> String {
 }
 
 #[test]
-fn c7_letters_that_pass_for_others_are_marked_and_named() {
+fn c7_look_alike_letters_are_marked_and_named() {
     let text = Screen::new(
         bash(json!({ "command": "curl https://p\u{430}ypal.com" })),
         100,

@@ -7,17 +7,19 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 pub use self::places::Places;
-use super::frame;
-use super::modal::{draw_filter, keys, keys_in_frame, say_in_frame};
+use super::modal::{draw_filter, keys, keys_in_frame, mark_matches, say_in_frame};
+use super::{field, frame};
 use crate::app::Settings;
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::picker::{Item, Picker, Preview, Row};
 use crate::app::search::find_all;
-use crate::keymap::Context;
+use crate::keymap::{Action, Context};
 use crate::theme::{Role, Theme};
 use crate::ui::list::{Columns, Entry, Keeps, OutOfView, Painter};
 use crate::ui::page;
-use crate::ui::text::{self, clean, truncate, width};
+use crate::ui::text::{self, clean, truncate};
+
+const KEYS_OF_RENAMING: &[(Action, &str)] = &[(Action::Choose, "rename"), (Action::Back, "cancel")];
 
 /// How many rows of the list fit.
 pub fn lay_out(picker: &Picker, whole: Rect) -> (Places, DialogRest) {
@@ -44,7 +46,10 @@ pub fn draw(
     draw_last_line(picker, settings, places.area, buf);
     draw_list(picker, theme, &places, buf);
     draw_preview(picker, theme, &places, buf);
-    draw_filter(picker.filter(), "type to filter", theme, places.filter, buf)
+    match picker.renaming() {
+        Some(title) => draw_title(title, theme, places.filter, buf),
+        None => draw_filter(picker.filter(), "type to filter", theme, places.filter, buf),
+    }
 }
 
 fn count(picker: &Picker) -> String {
@@ -140,21 +145,42 @@ fn draw_preview(picker: &Picker, theme: &Theme, places: &Places, buf: &mut Buffe
     };
     for (y, row) in (preview.y..preview.bottom()).zip(&rows[from..]) {
         buf.set_line(preview.x, y, &row.line, preview.width);
-        let text = row.line.to_string();
+        let line = Rect {
+            y,
+            height: 1,
+            ..preview
+        };
         for word in words() {
-            for hit in find_all(&text, word) {
-                let start = u16::try_from(width(&text[..hit.start])).unwrap_or(0);
-                let cells = u16::try_from(width(&text[hit])).unwrap_or(0);
-                let area = Rect::new(preview.x + start, y, cells, 1);
-                let style = theme.style(Role::Match);
-                buf.set_style(area.intersection(preview), style);
-            }
+            mark_matches(row, word, line, theme.style(Role::Match), buf);
         }
     }
 }
 
+/// The field for a new title; returns the caret.
+fn draw_title(title: &str, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
+    const LABEL: &str = "New title: ";
+    let label = u16::try_from(LABEL.len()).unwrap_or(0).min(area.width);
+    buf.set_stringn(
+        area.x,
+        area.y,
+        LABEL,
+        label.into(),
+        theme.style(Role::Accent),
+    );
+    let input = Rect {
+        x: area.x + label,
+        width: area.width - label,
+        ..area
+    };
+    (!input.is_empty()).then(|| field(&clean(title), Role::Text, theme, input, buf))
+}
+
 /// The keys, or the question that asks for confirmation.
 fn draw_last_line(picker: &Picker, settings: &Settings, area: Rect, buf: &mut Buffer) {
+    if picker.renaming().is_some() {
+        let hints = keys(KEYS_OF_RENAMING, &[Context::Rename], settings);
+        return keys_in_frame(area, &hints, buf);
+    }
     let contexts = [Context::Picker, Context::Global];
     let Some((action, word)) = picker.question() else {
         return keys_in_frame(area, &keys(picker.kind.keys(), &contexts, settings), buf);

@@ -51,7 +51,7 @@ fn several_answers_and_ones_own_words() {
 }
 
 #[test]
-fn who_asks_is_said_where_it_is_not_the_persons_own_conversation() {
+fn a_question_names_its_asker_unless_it_is_the_main_conversation() {
     let mut question = databases(|_| {});
     question.asker = Some("the explorer".into());
     assert_eq!(
@@ -223,7 +223,7 @@ fn a_text_that_was_changed_in_the_editor_is_shown_and_goes_with_the_answer() {
 }
 
 #[test]
-fn a_text_that_was_not_changed_or_emptied_stays_and_a_late_one_is_told() {
+fn an_unchanged_or_emptied_text_stays_and_a_late_one_is_reported() {
     let mut screen = asked(plan("Only one step\n"), 80, 24);
     edited(&mut screen, Ok("Only one step"));
     assert_eq!(screen.lines_with("the text was empty"), [""; 0]);

@@ -71,7 +71,7 @@ impl CodeColours for Slow {
 }
 
 #[test]
-fn colours_of_a_growing_file_are_asked_for_in_bounded_pieces() {
+fn colours_of_a_growing_file_are_requested_in_bounded_pieces() {
     let content = numbered("line", 0..5_000, "\n");
     let mut slow = Slow(Vec::new());
     growing(&content, 10, &Theme::plain(), &mut slow);

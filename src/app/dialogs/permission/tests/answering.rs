@@ -18,7 +18,7 @@ fn each_key_gives_its_answer() {
 }
 
 #[test]
-fn a_key_counts_from_300_milliseconds_on() {
+fn a_key_acts_after_300_milliseconds() {
     for key in ["y", "s", "a", "n", "e", "tab", "esc"] {
         let mut early = Asked::fresh(edit("1"));
         early.show(0).wait(299);
@@ -34,7 +34,7 @@ fn a_key_counts_from_300_milliseconds_on() {
 }
 
 #[test]
-fn the_screen_wakes_up_when_the_keys_begin_to_count() {
+fn the_screen_wakes_up_when_the_keys_become_active() {
     let mut asked = Asked::fresh(bash("1"));
     let armed = asked.now + ARM_DELAY;
     assert_eq!(asked.queue.wake_at(asked.now), Some(armed));
@@ -43,7 +43,7 @@ fn the_screen_wakes_up_when_the_keys_begin_to_count() {
 }
 
 #[test]
-fn who_types_on_does_not_answer() {
+fn typing_on_does_not_answer() {
     let mut asked = Asked::fresh(bash("1"));
     asked.show(0);
     for letter in "why not say yes and yes again, or no".chars() {
@@ -56,7 +56,7 @@ fn who_types_on_does_not_answer() {
 }
 
 #[test]
-fn the_way_out_is_open_after_two_seconds_of_typing() {
+fn cancelling_works_after_two_seconds_of_typing() {
     let mut asked = Asked::fresh(bash("1"));
     for _ in 0..9 {
         asked.wait(200).press("x");
@@ -83,7 +83,7 @@ fn a_held_key_answers_one_request_only() {
 }
 
 #[test]
-fn an_action_of_somebody_else_is_left_to_them() {
+fn actions_of_other_parts_are_not_handled() {
     let mut asked = Asked::fresh(bash("1"));
     for action in [Action::ClearOrQuit, Action::ToggleDiffStyle, Action::Send] {
         assert_eq!(asked.queue.perform(action, asked.now), None);
@@ -132,7 +132,7 @@ fn a_request_that_is_withdrawn_is_not_asked() {
 }
 
 #[test]
-fn what_comes_after_a_withdrawn_request_is_armed_anew() {
+fn the_request_after_a_withdrawn_one_is_armed_again() {
     let mut asked = Asked::ready(bash("1"));
     asked.queue.push(bash("2"), asked.now);
     asked.press("e");
@@ -147,7 +147,7 @@ fn what_comes_after_a_withdrawn_request_is_armed_anew() {
 }
 
 #[test]
-fn a_request_after_the_last_one_is_armed_anew() {
+fn a_request_after_the_last_one_is_armed_again() {
     let mut asked = Asked::ready(bash("1"));
     asked.press("y");
     asked.wait(5000);
@@ -157,7 +157,7 @@ fn a_request_after_the_last_one_is_armed_anew() {
 }
 
 #[test]
-fn keys_meant_for_a_dialog_in_front_do_not_count() {
+fn keys_meant_for_a_dialog_in_front_are_ignored() {
     let mut asked = Asked::ready(bash("1"));
     asked.queue.uncover(asked.now);
     assert_eq!(asked.press("y"), STAYS);
@@ -204,7 +204,7 @@ fn arrows_go_only_through_answers_that_are_possible() {
 }
 
 #[test]
-fn a_chosen_yes_needs_the_whole_of_it_to_be_read() {
+fn a_selected_yes_requires_reading_to_the_end() {
     let mut asked = Asked::fresh(bash("1"));
     asked.show(37).wait(300);
     asked.press("right");

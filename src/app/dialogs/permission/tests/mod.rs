@@ -127,6 +127,7 @@ fn edit(id: &str) -> Question {
 
 fn command() -> PermissionRequest {
     PermissionRequest {
+        is_command: true,
         tool: "Bash".into(),
         input: json!({ "command": "cargo test" }).into(),
         reason: "no rule allows it".into(),
@@ -147,6 +148,7 @@ fn change() -> PermissionRequest {
         after[line - 1] = format!("LINE {line}\n");
     }
     PermissionRequest {
+        is_command: false,
         tool: "Edit".into(),
         changes: vec![FileDiff {
             path: "notes.txt".into(),

@@ -128,7 +128,7 @@ fn tab_widens_the_exact_rule_and_back_and_the_one_in_view_is_saved() {
 }
 
 #[test]
-fn what_was_typed_gives_way_to_the_exact_rule_never_to_the_wider() {
+fn an_edited_rule_is_replaced_by_the_exact_rule_never_by_the_wider_one() {
     let mut asked = Asked::ready(touch("1"));
     asked.press("a");
     asked.press("backspace");
@@ -137,7 +137,7 @@ fn what_was_typed_gives_way_to_the_exact_rule_never_to_the_wider() {
 }
 
 #[test]
-fn the_session_is_granted_the_exact_rule_even_after_a_look_at_the_wider() {
+fn for_this_session_allows_the_exact_rule_even_after_viewing_the_wider_one() {
     let mut asked = Asked::ready(touch("1"));
     for key in ["a", "tab", "esc"] {
         assert_eq!(asked.press(key), STAYS);
@@ -349,7 +349,7 @@ fn hunks_that_were_read_before_can_be_taken_together() {
 }
 
 #[test]
-fn what_follows_the_key_that_opened_a_stage_counts_at_once() {
+fn keys_after_the_one_that_opened_a_stage_act_at_once() {
     let mut asked = Asked::ready(edit("1"));
     asked.press("tab");
     asked.show(0).press("a");
@@ -357,7 +357,7 @@ fn what_follows_the_key_that_opened_a_stage_counts_at_once() {
 }
 
 #[test]
-fn choices_are_kept_while_the_whole_is_looked_at_again() {
+fn choices_are_kept_while_the_whole_diff_is_shown_again() {
     let (mut asked, _) = picked(0, &["y", "esc"]);
     assert_eq!(asked.queue.context(), Context::Permission);
     asked.wait(300).press("tab");
@@ -373,7 +373,7 @@ fn a_command_has_no_hunks() {
 }
 
 #[test]
-fn the_way_out_leads_from_every_stage() {
+fn cancelling_works_from_every_stage() {
     for key in ["e", "a", "tab"] {
         let mut asked = Asked::ready(edit("1"));
         asked.press(key);
