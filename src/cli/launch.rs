@@ -17,7 +17,7 @@ use crate::agent;
 use crate::agent::system_prompt::{Surroundings, system_prompt};
 use crate::config::add_key_variable;
 use crate::config::dirs::create_private_dir;
-use crate::conversation::limits;
+use crate::conversation::{limits, small_model};
 use crate::executor::{self, Asking, Context, Shared};
 use crate::git::{self, Git};
 use crate::headless;
@@ -41,6 +41,7 @@ use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
+use crate::tools::small_model::SmallModel;
 use crate::tools::subagents::{Orders, Tasks, port};
 
 /// How long idle threads are kept: longer than anyone works without a break.
@@ -117,9 +118,6 @@ pub(super) async fn setup(
     asking: Asking,
     fresh: Source,
 ) -> Result<agent::Setup, UsageError> {
-    if let Some(search) = &project.settings.web_search {
-        search.key_variable().map(add_key_variable);
-    }
     let programs = project.programs(args);
     // Git is slow, so everything else is done meanwhile.
     let git = git::status::ask(&programs, &project.workspace);
@@ -141,6 +139,7 @@ pub(super) async fn setup(
         programs,
         model: &model,
         search,
+        small_model: small_model(&project.settings, &provider, &session.id),
         told: session.history.tools(),
     };
     let (shared, tools, mut notices) = equip(args, &mut project, asking, run)?;
@@ -195,6 +194,7 @@ pub(super) fn alone(
         programs: project.programs(args),
         model: &model.cloned().unwrap_or_default(),
         search: project.search(args),
+        small_model: None,
         told: &ToolsTold::default(),
     };
     let (shared, tools, notices) = equip(args, &mut project, asking, run)?;
@@ -208,6 +208,7 @@ struct Run<'r> {
     programs: Arc<Programs>,
     model: &'r str,
     search: Option<WebSearch>,
+    small_model: Option<SmallModel>,
     /// What earlier requests of the session said about tools.
     told: &'r ToolsTold,
 }
@@ -234,6 +235,7 @@ fn equip(
     let hooks = project.hooks(run.session, run.log, &run.programs);
     let mut env = environment(args, project, results_dir, run.programs);
     env.search = run.search;
+    env.small_model = run.small_model;
     let mut shared = shared(args, project, asking, env);
     shared.hooks = hooks;
     shared.catalogue = Some(catalogue);
@@ -254,6 +256,11 @@ fn log_run(log: &Writer, provider: &str, model: &str, branch: Option<String>) {
 /// Who searches the web; what the person should know if nobody does, though the settings want it.
 fn search(settings: &Settings, provider: &dyn Provider) -> (Option<WebSearch>, Option<String>) {
     let search = settings.web_search.clone();
+    // From now on its key is kept out of logs and commands.
+    search
+        .as_ref()
+        .and_then(WebSearch::key_variable)
+        .map(add_key_variable);
     if search != Some(WebSearch::Provider) {
         return (search, None);
     }
@@ -267,6 +274,22 @@ fn search(settings: &Settings, provider: &dyn Provider) -> (Option<WebSearch>, O
         return (None, Some(notice.to_owned()));
     }
     (search, None)
+}
+
+/// The model that answers questions about pages, if the settings name one.
+fn small_model(
+    settings: &Settings,
+    provider: &Arc<dyn Provider>,
+    session: &SessionId,
+) -> Option<SmallModel> {
+    let model = settings.small_model.clone()?;
+    Some(small_model::small_model(small_model::Parts {
+        provider: provider.clone(),
+        price: settings.prices.get(&model).copied(),
+        model,
+        retry: retries(settings),
+        session: session.0.clone(),
+    }))
 }
 
 fn tools(
@@ -363,6 +386,7 @@ fn environment(
         unasked: project.settings.unasked.unwrap_or_default(),
         ground: OnceLock::new(),
         search: None,
+        small_model: None,
         git: Git::new(programs.clone()),
         programs,
     }
