@@ -253,7 +253,7 @@ fn log_run(log: &Writer, provider: &str, model: &str, branch: Option<String>) {
     let _ = log.write(AgentId::MAIN, &begun);
 }
 
-/// Who searches the web; what the person should know if nobody does, though the settings want it.
+/// The web search to use, and a notice if the settings ask for one that is not available.
 fn search(settings: &Settings, provider: &dyn Provider) -> (Option<WebSearch>, Option<String>) {
     let search = settings.web_search.clone();
     // From now on its key is kept out of logs and commands.
