@@ -15,9 +15,9 @@ use crate::executor::{Asking, Context, Places, Policy, Shared};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
-    AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
-    Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, Told, ToolUse, TurnEvent,
-    Usage,
+    AgentEvent, AgentId, Answer, BackgroundEnd, Block, CallCommand, CallEvent, CallOutcome,
+    CallRef, Command, Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, Told,
+    ToolUse, TurnEvent, Usage,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, ProviderErrorKind, Request, Response, ResponseStream,
@@ -503,7 +503,7 @@ impl Rig {
     }
 
     /// Waits until a background command ends: the call that started it, and how it ended.
-    pub async fn background_ended(&mut self) -> (CallRef, String) {
+    pub async fn background_ended(&mut self) -> (CallRef, BackgroundEnd) {
         self.hear(|event| match event {
             AgentEvent::Call {
                 call,

@@ -187,7 +187,8 @@ impl Caches {
         let call = state.calls.get(detail.call);
         let area = self.areas.conversation;
         // A running call shows its seconds.
-        let running = call.elapsed(state.now).filter(|_| !call.is_over());
+        let runs = !call.is_over() || call.is_in_background();
+        let running = call.ran(state.now).filter(|_| runs);
         let time = running.map_or(0, |time| time.as_secs() + 1);
         let key = (
             detail.call.0,

@@ -280,13 +280,19 @@ pub fn outcome_words(call: &Call, completed: &Completed) -> String {
         CallOutcome::Backgrounded => {
             let how = match &call.ended_in_background {
                 None => "in background".to_owned(),
-                Some(how) => format!("in background: {}", clean(how)),
+                Some(how) => format!("in background: {}", clean(&how.to_string())),
             };
-            [Some(how), None, None]
+            [Some(how), ran_in_background(call), None]
         }
     };
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" · ")
+}
+
+/// How long the command ran, once it has ended.
+fn ran_in_background(call: &Call) -> Option<String> {
+    let ended = call.times.background_ended?;
+    call.ran(ended).map(seconds)
 }
 
 /// How a call ended, if it did not simply succeed.
