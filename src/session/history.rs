@@ -203,19 +203,9 @@ impl History {
                 before,
                 after,
                 ..
-            } => {
-                let (before, after) = (before.clone(), after.clone());
-                let change = Checkpoint { before, after };
-                self.changes.entry(*call).or_default().push(change);
-            }
+            } => self.changed(*call, before.clone(), after.clone()),
             Record::Result { call, result, .. } => self.result(*call, result),
-            Record::Assistant { message, .. } => {
-                self.open = Some(message.clone());
-                // Without calls it is complete, also if the provider paused it and a request follows.
-                if message.tool_uses().next().is_none() {
-                    self.close();
-                }
-            }
+            Record::Assistant { message, .. } => self.answered(message),
             Record::Delivered { calls, then } => self.deliver(calls, then),
             Record::Paused { .. } => self.turn.paused = true,
             Record::Continued => self.turn.paused = false,
@@ -247,6 +237,19 @@ impl History {
             | Record::Reached { .. }
             | Record::Rewritten { .. }
             | Record::BackgroundEnded { .. } => {}
+        }
+    }
+
+    fn changed(&mut self, call: CallRef, before: Option<String>, after: String) {
+        let change = Checkpoint { before, after };
+        self.changes.entry(call).or_default().push(change);
+    }
+
+    fn answered(&mut self, message: &Message) {
+        self.open = Some(message.clone());
+        // Without calls it is complete, also if the provider paused it and a request follows.
+        if message.tool_uses().next().is_none() {
+            self.close();
         }
     }
 

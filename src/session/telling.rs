@@ -10,9 +10,9 @@ use std::time::Duration;
 use super::history::History;
 use super::record::{Changed, Line, Record};
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, ForPerson,
-    Phase, Recorded, Seq, ServerCall, SessionEvent, Shown, Subagent, Told, ToolCall, TurnEvent,
-    TurnId, TurnSummary,
+    AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, ChangeSize, Ending, FileDiff,
+    ForPerson, Phase, Recorded, Seq, ServerCall, SessionEvent, Shown, Subagent, Told, ToolCall,
+    TurnEvent, TurnId, TurnSummary,
 };
 
 /// The limit for the contents of changed files that can be shown again; for older changes only the size is reported.
@@ -68,7 +68,6 @@ fn told(
 ) -> Vec<AgentEvent> {
     let number = history.turn();
     let turn = |event| vec![AgentEvent::Turn(TurnId { agent, number }, event)];
-    let call = |call, event| vec![AgentEvent::Call { call, at, event }];
     let session = |event| vec![AgentEvent::Session(event)];
     match record {
         Record::Run {
@@ -109,11 +108,10 @@ fn told(
         }),
         Record::Spent { spending } => turn(TurnEvent::Spent(spending)),
         Record::Delivered { calls, .. } => {
-            let yielded = calls.into_iter();
-            let yielded = yielded.flat_map(|name| call(name, CallEvent::Yielded));
             let message = history.messages().last().cloned();
             let delivered = message.map(|it| turn(TurnEvent::Delivered(it)));
-            yielded.chain(delivered.into_iter().flatten()).collect()
+            let delivered = delivered.into_iter().flatten();
+            yielded(calls, at).chain(delivered).collect()
         }
         Record::Saved { saved_ms } => turn(TurnEvent::Saved(Duration::from_millis(saved_ms))),
         Record::Paused { why } => turn(TurnEvent::Paused { why }),
@@ -139,6 +137,14 @@ fn told(
         | Record::Repaired { .. }
         | Record::Change { .. } => Vec::new(),
     }
+}
+
+fn yielded(calls: Vec<CallRef>, at: Duration) -> impl Iterator<Item = AgentEvent> {
+    calls.into_iter().map(move |call| AgentEvent::Call {
+        call,
+        at,
+        event: CallEvent::Yielded,
+    })
 }
 
 /// The events of a record about one call.
