@@ -205,7 +205,13 @@ impl History {
                 ..
             } => self.changed(*call, before.clone(), after.clone()),
             Record::Result { call, result, .. } => self.result(*call, result),
-            Record::Assistant { message, .. } => self.answered(message),
+            Record::Assistant { message, .. } => {
+                self.open = Some(message.clone());
+                // Without calls it is complete, also if the provider paused it and a request follows.
+                if message.tool_uses().next().is_none() {
+                    self.close();
+                }
+            }
             Record::Delivered { calls, then } => self.deliver(calls, then),
             Record::Paused { .. } => self.turn.paused = true,
             Record::Continued => self.turn.paused = false,
@@ -243,14 +249,6 @@ impl History {
     fn changed(&mut self, call: CallRef, before: Option<String>, after: String) {
         let change = Checkpoint { before, after };
         self.changes.entry(call).or_default().push(change);
-    }
-
-    fn answered(&mut self, message: &Message) {
-        self.open = Some(message.clone());
-        // Without calls it is complete, also if the provider paused it and a request follows.
-        if message.tool_uses().next().is_none() {
-            self.close();
-        }
     }
 
     /// Whether a turn begins with this record.

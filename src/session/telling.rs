@@ -10,9 +10,9 @@ use std::time::Duration;
 use super::history::History;
 use super::record::{Changed, Line, Record};
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, ChangeSize, Ending, FileDiff,
-    ForPerson, Phase, Recorded, Seq, ServerCall, SessionEvent, Shown, Subagent, Told, ToolCall,
-    TurnEvent, TurnId, TurnSummary,
+    AgentEvent, AgentId, Block, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, ForPerson,
+    Phase, Recorded, Seq, ServerCall, SessionEvent, Shown, Subagent, Told, ToolCall, TurnEvent,
+    TurnId, TurnSummary,
 };
 
 /// The limit for the contents of changed files that can be shown again; for older changes only the size is reported.
@@ -68,19 +68,18 @@ fn told(
 ) -> Vec<AgentEvent> {
     let number = history.turn();
     let turn = |event| vec![AgentEvent::Turn(TurnId { agent, number }, event)];
-    let session = |event| vec![AgentEvent::Session(event)];
+    let call = |call, event| vec![AgentEvent::Call { call, at, event }];
+    let delivered = |message| turn(TurnEvent::Delivered(message));
     match record {
-        Record::Run {
-            provider, model, ..
-        } => session(SessionEvent::RunBegan { provider, model }),
+        Record::Run { .. }
+        | Record::Notice { .. }
+        | Record::Reply { .. }
+        | Record::Mode { .. }
+        | Record::Renamed { .. } => told_of_session(record).into_iter().collect(),
         Record::Started { .. } => started(record, agent, at).into_iter().collect(),
-        Record::Notice { text } => session(SessionEvent::Notice(text)),
-        Record::Reply { text } => session(SessionEvent::Reply(text)),
-        Record::Mode { mode } => session(SessionEvent::ModeIs(mode)),
-        Record::Renamed { title } => session(SessionEvent::Renamed(title)),
         Record::User { message } => turn(TurnEvent::Prompted(message)),
         Record::Refused => turn(TurnEvent::Refused),
-        Record::Told { message } => turn(TurnEvent::Delivered(message)),
+        Record::Told { message } => delivered(message),
         Record::Request { attempt, .. } => turn(TurnEvent::Requested { attempt }),
         Record::Retry {
             problem,
@@ -108,17 +107,18 @@ fn told(
         }),
         Record::Spent { spending } => turn(TurnEvent::Spent(spending)),
         Record::Delivered { calls, .. } => {
+            let yielded = calls.into_iter();
+            let yielded = yielded.flat_map(|name| call(name, CallEvent::Yielded));
             let message = history.messages().last().cloned();
-            let delivered = message.map(|it| turn(TurnEvent::Delivered(it)));
-            let delivered = delivered.into_iter().flatten();
-            yielded(calls, at).chain(delivered).collect()
+            yielded
+                .chain(message.map(delivered).into_iter().flatten())
+                .collect()
         }
         Record::Saved { saved_ms } => turn(TurnEvent::Saved(Duration::from_millis(saved_ms))),
         Record::Paused { why } => turn(TurnEvent::Paused { why }),
         Record::Continued => turn(TurnEvent::Continued),
         Record::End { .. } => summary(record, history)
-            .map(|summary| turn(TurnEvent::Finished(summary)))
-            .unwrap_or_default(),
+            .map_or_else(Vec::new, |summary| turn(TurnEvent::Finished(summary))),
         Record::Arriving { .. }
         | Record::Call { .. }
         | Record::Begun { .. }
@@ -139,12 +139,19 @@ fn told(
     }
 }
 
-fn yielded(calls: Vec<CallRef>, at: Duration) -> impl Iterator<Item = AgentEvent> {
-    calls.into_iter().map(move |call| AgentEvent::Call {
-        call,
-        at,
-        event: CallEvent::Yielded,
-    })
+/// The event of a record about the session as a whole.
+fn told_of_session(record: Record) -> Option<AgentEvent> {
+    let event = match record {
+        Record::Run {
+            provider, model, ..
+        } => SessionEvent::RunBegan { provider, model },
+        Record::Notice { text } => SessionEvent::Notice(text),
+        Record::Reply { text } => SessionEvent::Reply(text),
+        Record::Mode { mode } => SessionEvent::ModeIs(mode),
+        Record::Renamed { title } => SessionEvent::Renamed(title),
+        _ => return None,
+    };
+    Some(AgentEvent::Session(event))
 }
 
 /// The events of a record about one call.
