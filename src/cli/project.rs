@@ -215,7 +215,7 @@ impl Project {
     }
 
     /// The web search, as far as it is known before the provider is.
-    fn search(&self, args: &Args) -> Option<WebSearch> {
+    pub fn search(&self, args: &Args) -> Option<WebSearch> {
         let provider = args.provider.as_ref().or(self.settings.provider.as_ref());
         let serves = |name: &String| {
             Wire::named(name).is_some_and(|wire| wire.serves(ServerTool::WebSearch))

@@ -1,5 +1,8 @@
 //! `agent-tui tools`: what the model would be offered, and the state of the other tools.
 
+pub mod run;
+mod terminal;
+
 use serde_json::{Value, json};
 
 use super::args::Args;
