@@ -56,6 +56,8 @@ pub struct SubjectFields {
     pub todos: Option<Arc<str>>,
     /// Where the subject is, if the input says so.
     pub place: Option<Arc<str>>,
+    /// The subject is Markdown, of which only the title is shown.
+    pub is_markdown: bool,
 }
 
 /// The fields of an input that can be shown while the model writes them.
@@ -150,6 +152,14 @@ impl SubjectFields {
         }
     }
 
+    /// A text in Markdown.
+    pub fn markdown(what: &str) -> Self {
+        Self {
+            is_markdown: true,
+            ..Self::field(what)
+        }
+    }
+
     pub fn field_in(what: &str, place: &str) -> Self {
         Self {
             place: Some(place.into()),
@@ -182,12 +192,22 @@ impl SubjectFields {
     /// The same, with another way to look up fields.
     pub fn with(&self, get: impl Fn(&str) -> Option<String>) -> Option<String> {
         let what = self.what.iter().find_map(|field| get(field))?;
+        let what = if self.is_markdown { title(&what) } else { what };
         let place = self.place.as_deref().and_then(get);
         Some(match place {
             Some(place) => format!("{what} in {place}"),
             None => what,
         })
     }
+}
+
+/// The first heading of a text in Markdown, or else its first line, without marks.
+fn title(text: &str) -> String {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let heading = lines().find(|line| line.starts_with('#'));
+    let line = heading.or_else(|| lines().next()).unwrap_or_default();
+    let line = line.trim_start_matches('#').trim();
+    line.replace("**", "").replace('`', "")
 }
 
 #[cfg(test)]
@@ -206,6 +226,22 @@ mod tests {
         assert_eq!(subject.of(&asked).as_deref(), Some("Where?"));
         let empty = json!({"questions": []});
         assert_eq!(subject.of(&empty).as_deref(), Some("0 questions"));
+    }
+
+    #[test]
+    fn of_a_text_in_markdown_the_title_is_shown_without_marks() {
+        let subject = SubjectFields::markdown("plan");
+        for (plan, title) in [
+            (
+                "\nIntro\n\n## Skip **bad** rows\n\n1. look",
+                "Skip bad rows",
+            ),
+            ("1. read `app.py`\n2. change it", "1. read app.py"),
+            ("", ""),
+        ] {
+            let input = json!({ "plan": plan });
+            assert_eq!(subject.of(&input).as_deref(), Some(title));
+        }
     }
 
     #[test]

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
-use crate::protocol::{ChoiceOption, ChoiceRequest, Chosen, Level, Reply, SubjectFields, Touches};
+use crate::protocol::{
+    ChoiceOption, ChoiceRequest, Chosen, ForPerson, Level, Reply, SubjectFields, Touches,
+};
 
 const LONGEST_HEADER: usize = 12;
 
@@ -60,7 +62,7 @@ impl Asked {
         let labels = chosen.options.iter().filter_map(|at| self.options.get(*at));
         let labels = labels.map(|option| option.label.clone());
         let answers: Vec<String> = labels.chain(chosen.text.clone()).collect();
-        format!("\"{}\"=\"{}\"", self.question, answers.join(", "))
+        answers.join(", ")
     }
 }
 
@@ -135,14 +137,19 @@ impl Tool for AskUserQuestion {
         let requests = input.questions.iter().map(Asked::request).collect();
         match cx.ask_together(requests).await? {
             Reply::Chosen(chosen) => {
-                let answers = input.questions.iter().zip(&chosen);
-                let answers: Vec<String> = answers
-                    .map(|(asked, chosen)| asked.answer(chosen))
+                let answered = || input.questions.iter().zip(&chosen);
+                let answers: Vec<String> = answered()
+                    .map(|(asked, chosen)| {
+                        format!("\"{}\"=\"{}\"", asked.question, asked.answer(chosen))
+                    })
                     .collect();
-                Ok(ToolOutput::text(format!(
-                    "User has answered your questions: {}",
-                    answers.join(", ")
-                )))
+                Ok(ToolOutput {
+                    for_person: ForPerson::saying(in_short(answered())),
+                    ..ToolOutput::text(format!(
+                        "User has answered your questions: {}",
+                        answers.join(", ")
+                    ))
+                })
             }
             Reply::Nobody => Err(ToolError::new(
                 "Nobody is there to answer: this run has no person at a screen. Decide yourself, and say in your answer \
@@ -151,13 +158,29 @@ impl Tool for AskUserQuestion {
             Reply::Dismissed | Reply::Permission(_) => {
                 let asked = input.questions.iter();
                 let asked: Vec<String> = asked.map(|it| format!("\"{}\"", it.question)).collect();
-                Ok(ToolOutput::text(format!(
-                    "The user does not want to answer {}. Continue as you think best, or stop and ask in your own words",
-                    asked.join(", ")
-                )))
+                Ok(ToolOutput {
+                    for_person: ForPerson::saying("you let the model decide"),
+                    ..ToolOutput::text(format!(
+                        "The user does not want to answer {}. Continue as you think best, or stop and ask in your own words",
+                        asked.join(", ")
+                    ))
+                })
             }
         }
     }
+}
+
+/// The answers for the row of the call, which shows the first question.
+fn in_short<'a>(answered: impl ExactSizeIterator<Item = (&'a Asked, &'a Chosen)>) -> String {
+    let is_only = answered.len() == 1;
+    let answers = answered.map(|(asked, chosen)| {
+        let answer = asked.answer(chosen);
+        if is_only {
+            return answer;
+        }
+        format!("{}: {answer}", asked.header)
+    });
+    answers.collect::<Vec<_>>().join(" · ")
 }
 
 #[cfg(test)]

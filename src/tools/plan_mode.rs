@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::{ContextChange, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
-use crate::protocol::{ChoiceOption, ChoiceRequest, Level, Mode, Reply, SubjectFields, Touches};
+use crate::protocol::{
+    ChoiceOption, ChoiceRequest, ForPerson, Level, Mode, Reply, SubjectFields, Touches,
+};
 
 pub struct EnterPlanMode;
 
@@ -108,6 +110,7 @@ impl Tool for ExitPlanMode {
         ToolSpec {
             doing: "presenting a plan".into(),
             ruled: None,
+            subject: SubjectFields::markdown("plan"),
             ..ToolSpec::new(
                 "ExitPlanMode",
                 include_str!("../../assets/tools/exit_plan_mode.md"),
@@ -181,6 +184,7 @@ impl Tool for ExitPlanMode {
         };
         Ok(ToolOutput {
             changes: vec![ContextChange::Mode(mode)],
+            for_person: ForPerson::saying(format!("approved{changed}")),
             ..ToolOutput::text(format!(
                 "The user has approved the plan{changed}. Carry it out now, as it stands here:\n\n{plan}"
             ))
@@ -199,7 +203,10 @@ fn keep_planning(why: Option<&str>, edited: Option<&str>) -> ToolOutput {
         text.push_str(". The user has changed the plan. Continue with this version of it:\n\n");
         text.push_str(edited);
     }
-    ToolOutput::text(text)
+    ToolOutput {
+        for_person: ForPerson::saying(format!("you want to keep planning{why}")),
+        ..ToolOutput::text(text)
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What the person sees: stories that need a layout, snapshots of every screen, and random events in any order.
 
 mod acting;
+mod arming;
 mod asking;
 mod calls;
 mod footer;
