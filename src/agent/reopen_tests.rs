@@ -8,11 +8,21 @@ use super::rig::{Rig, call};
 use crate::app::call::CallKey;
 use crate::app::rig::{App, seen};
 use crate::app::{Msg, update};
+use crate::conversation::Limits;
 use crate::protocol::{
     AgentEvent, Answer, Block, CallCommand, CallEvent, CallRef, Chosen, Ending, Message, Mode,
     Question, QuestionKind, Reply, Role, TurnEvent,
 };
 use crate::session::repair;
+
+/// Resumes the session as if the program had been killed now.
+async fn killed(rig: Rig, answers: impl IntoIterator<Item = Vec<Block>>) -> Rig {
+    let log = rig.scratch.root.with_file_name("log.jsonl");
+    let written = std::fs::read(&log).expect("a log");
+    let (scratch, _) = rig.left().await;
+    std::fs::write(&log, written).expect("written");
+    Rig::in_scratch(scratch, answers, Limits::default(), None)
+}
 
 fn ask() -> Block {
     let options = json!([
@@ -63,7 +73,7 @@ async fn an_open_question_is_asked_again_and_its_answer_goes_to_the_model() {
     let mut rig = Rig::new([vec![Block::text("Two things."), ask()]]);
     rig.submit("go");
     let before = question(&mut rig).await;
-    let mut rig = rig.killed_with([vec![Block::text("Redis it is.")]]).await;
+    let mut rig = killed(rig, [vec![Block::text("Redis it is.")]]).await;
     let again = question(&mut rig).await;
     assert_eq!(again, before);
     rig.order(again.call, CallCommand::Reply(second()));
@@ -82,7 +92,7 @@ async fn it_is_asked_as_often_as_the_program_is_killed_and_can_be_dismissed() {
     rig.submit("go");
     question(&mut rig).await;
     for _ in 0..3 {
-        rig = rig.killed_with([vec![Block::text("As you like.")]]).await;
+        rig = killed(rig, [vec![Block::text("As you like.")]]).await;
         question(&mut rig).await;
     }
     rig.order(CallRef::main(1), CallCommand::Reply(Reply::Dismissed));
@@ -98,7 +108,7 @@ async fn a_plan_that_waited_for_approval_is_presented_again() {
     rig.submit("go");
     question(&mut rig).await;
     // The program sets the mode before the agent starts; here it is set before the call is looked at.
-    let mut rig = rig.killed_with([vec![Block::text("Done.")]]).await;
+    let mut rig = killed(rig, [vec![Block::text("Done.")]]).await;
     rig.context.shared.set_mode(Mode::Plan);
     let again = question(&mut rig).await;
     let QuestionKind::Choice(requests) = &again.kind else {
@@ -128,7 +138,7 @@ async fn permission_is_asked_again_and_calls_behind_it_run_but_none_runs_twice()
     rig.scratch.put("poem", "a line\n");
     rig.submit("go");
     question(&mut rig).await;
-    let mut rig = rig.killed_with([vec![Block::text("Done.")]]).await;
+    let mut rig = killed(rig, [vec![Block::text("Done.")]]).await;
     for _ in 0..2 {
         let asked = question(&mut rig).await;
         assert!(matches!(asked.kind, QuestionKind::Permission(_)));
@@ -156,9 +166,7 @@ async fn a_call_that_was_answered_before_the_program_ended_is_not_asked_again() 
         matches!(event, AgentEvent::Call { event, .. } if event == runs).then_some(())
     })
     .await;
-    let mut rig = rig
-        .killed_with([vec![Block::text("It was cut off.")]])
-        .await;
+    let mut rig = killed(rig, [vec![Block::text("It was cut off.")]]).await;
     rig.submit("what happened?");
     let first = rig
         .hear_turn(|event| match event {
@@ -175,7 +183,7 @@ async fn the_screen_shows_the_question_in_its_row_and_the_same_again_afterwards(
     let mut rig = Rig::new([vec![Block::text("Two things."), ask()]]);
     rig.submit("go");
     question(&mut rig).await;
-    let mut rig = rig.killed_with([vec![Block::text("Redis it is.")]]).await;
+    let mut rig = killed(rig, [vec![Block::text("Redis it is.")]]).await;
     let mut app = App::starting();
     loop {
         let told = rig.next().await;

@@ -257,7 +257,7 @@ impl Rig {
         Self::in_scratch(scratch, answers, Limits::default(), Some(runner))
     }
 
-    fn in_scratch(
+    pub fn in_scratch(
         scratch: Scratch,
         answers: impl IntoIterator<Item = Vec<Block>>,
         limits: Limits,
@@ -365,15 +365,6 @@ impl Rig {
         drop(commands);
         while events.recv().await.is_some() {}
         Self::in_scratch(self.scratch, answers, Limits::default(), None)
-    }
-
-    /// Resumes the session as if the program had been killed now.
-    pub async fn killed_with(self, answers: impl IntoIterator<Item = Vec<Block>>) -> Self {
-        let log = self.scratch.root.with_file_name("log.jsonl");
-        let written = std::fs::read(&log).expect("a log");
-        let (scratch, _) = self.left().await;
-        std::fs::write(&log, written).expect("written");
-        Self::in_scratch(scratch, answers, Limits::default(), None)
     }
 
     /// Ends the program. Returns the remaining events.
