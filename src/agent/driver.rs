@@ -173,7 +173,7 @@ impl Agent {
     async fn exchange(&mut self, prompt: Vec<Block>) {
         self.subagents.begin_turn();
         self.stopping = false;
-        match self.shared().typed_command(&prompt) {
+        match self.command_in(&prompt) {
             Some((command, arguments)) => self.begin_command(&command, &arguments),
             None => self.conversation.begin(prompt),
         }
@@ -231,8 +231,9 @@ impl Agent {
                 self.journal().tell_call(call, CallEvent::Progress(printed));
             }
             Change::Ended(status) => {
-                let how = status.in_words();
-                self.journal().append(Record::BackgroundEnded { call, how });
+                if let Some(how) = status.end() {
+                    self.journal().append(Record::BackgroundEnded { call, how });
+                }
             }
         }
     }
