@@ -176,7 +176,7 @@ fn a_call_that_reaches_the_limit_of_its_tool_fails_with_what_it_had_printed() {
     assert_eq!(output.code, Some(0), "{output:?}");
     let (_, result) = wire.results(&server.bodies()[1]).pop().expect("a result");
     assert!(result.contains("after 1500 ms"), "{result}");
-    assert!(result.contains("until then:\nearly"), "{result}");
+    assert!(result.contains("so far:\nearly"), "{result}");
     assert!(
         output.stderr.contains("did you mean `Bash`?"),
         "{}",
