@@ -139,7 +139,7 @@ impl Asides {
         self.executor.next().await
     }
 
-    /// What came of a part, if that has been told.
+    /// The outcome of a part, if it was reported.
     pub fn handle(
         &mut self,
         report: Report,

@@ -231,8 +231,9 @@ impl Agent {
                 self.journal().tell_call(call, CallEvent::Progress(printed));
             }
             Change::Ended(status) => {
-                let how = status.in_words();
-                self.journal().append(Record::BackgroundEnded { call, how });
+                if let Some(how) = status.end() {
+                    self.journal().append(Record::BackgroundEnded { call, how });
+                }
             }
         }
     }

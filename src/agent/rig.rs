@@ -15,9 +15,9 @@ use crate::executor::{Asking, Context, Places, Policy, Shared};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
-    AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
-    Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, Told, ToolUse, TurnEvent,
-    Usage,
+    AgentEvent, AgentId, Answer, BackgroundEnd, Block, CallCommand, CallEvent, CallOutcome,
+    CallRef, Command, Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, Told,
+    ToolUse, TurnEvent, Usage,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, ProviderErrorKind, Request, Response, ResponseStream,
@@ -237,23 +237,22 @@ impl Rig {
         }));
     }
 
-    /// With answers of every kind, and retries without delay.
-    pub fn scripted(answers: Vec<Scripted>) -> Self {
+    /// With answers of every kind, hooks, and retries without delay.
+    pub fn scripted(answers: Vec<Scripted>, hooks: Vec<Hook>) -> Self {
+        let scratch = Scratch::new();
+        let hooks = (!hooks.is_empty()).then(|| runner(&scratch, hooks));
         let retry = retry::Policy {
             tries: 3,
             base: Duration::from_millis(2),
             cap: Duration::from_millis(10),
         };
-        Self::with(Scratch::new(), answers, Limits::default(), None, retry)
+        Self::with(scratch, answers, Limits::default(), hooks, retry)
     }
 
     /// With hooks, which run in the scratch directory.
     pub fn hooked(answers: impl IntoIterator<Item = Vec<Block>>, hooks: Vec<Hook>) -> Self {
         let scratch = Scratch::new();
-        let session = SessionId("s".into());
-        let programs = scratch.cx.env.programs.clone();
-        let log = Path::new("/log.jsonl");
-        let mut runner = Runner::new(hooks, &scratch.root, session, log, programs);
+        let mut runner = runner(&scratch, hooks);
         runner.idle_after = Duration::from_millis(20);
         Self::in_scratch(scratch, answers, Limits::default(), Some(runner))
     }
@@ -503,7 +502,7 @@ impl Rig {
     }
 
     /// Waits until a background command ends: the call that started it, and how it ended.
-    pub async fn background_ended(&mut self) -> (CallRef, String) {
+    pub async fn background_ended(&mut self) -> (CallRef, BackgroundEnd) {
         self.hear(|event| match event {
             AgentEvent::Call {
                 call,
@@ -581,4 +580,17 @@ pub fn call(id: &str, tool: &str, input: Value) -> Block {
         input_raw: None,
         input_error: None,
     })
+}
+
+/// Runs hooks in the scratch directory.
+fn runner(scratch: &Scratch, hooks: Vec<Hook>) -> Runner {
+    let session = SessionId("s".into());
+    let programs = scratch.cx.env.programs.clone();
+    Runner::new(
+        hooks,
+        &scratch.root,
+        session,
+        Path::new("/log.jsonl"),
+        programs,
+    )
 }

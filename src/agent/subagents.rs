@@ -20,8 +20,8 @@ use super::driver::Agent;
 use crate::conversation::{Conversation, Instruction, Journal, Limits, Parts};
 use crate::executor::{Context, Policy};
 use crate::protocol::{
-    AgentId, AgentKind, Block, CallCommand, CallRef, Ending, Note, Price, Spending, Told,
-    TurnSummary,
+    AgentId, AgentKind, BackgroundEnd, Block, CallCommand, CallRef, Ending, Note, Price, Spending,
+    Told, TurnSummary,
 };
 use crate::provider::{Provider, retry};
 use crate::session::{History, Record, Writer};
@@ -351,10 +351,10 @@ impl Agent {
             return;
         }
         let how = match &report.summary.ending {
-            Ending::Done => "done".to_owned(),
-            Ending::MaxTurns => "reached its turn limit".to_owned(),
-            Ending::Interrupted => "stopped".to_owned(),
-            Ending::Failed { problem, .. } => format!("failed: {problem}"),
+            Ending::Done => BackgroundEnd::Done,
+            Ending::MaxTurns => BackgroundEnd::TurnLimit,
+            Ending::Interrupted => BackgroundEnd::Stopped,
+            Ending::Failed { problem, .. } => BackgroundEnd::Failed(problem.clone()),
         };
         let (id, about) = (agent.task(), &running.description);
         let text = format!(

@@ -150,7 +150,7 @@ impl Journal {
             result,
             ran: Duration::ZERO,
             outcome: CallOutcome::Failed,
-            for_person: ForPerson::saying("the model didn't write it to its end"),
+            for_person: ForPerson::saying("the model didn't finish writing it"),
             shown: Shown::Nothing,
         });
     }

@@ -28,7 +28,7 @@ const MOST_CANDIDATES: usize = 16;
 /// Commands for which a wider rule may leave the arguments open: none of their flags runs a program, reads a file or says
 /// what a file will hold. Every other command is offered as it stands. A list of bad ones would never end: `cargo test`
 /// has `--config`, `git fetch` `--upload-pack`, `git add` `--pathspec-from-file`, `tar` `--to-command`, `npm test`
-/// `--script-shell`. Whoever wants more can edit the rule.
+/// `--script-shell`. The person can edit the rule to allow more.
 const OPEN: [&str; 2] = ["mkdir", "touch"];
 
 /// Commands that read files, where the question is about the file, not the command. Those that list or search

@@ -1,4 +1,4 @@
-//! The tools of the web in the whole program: who searches, what goes over the wire, and what is seen of it.
+//! The web tools in the whole program: who searches, what is sent, and what is shown.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn tools(body: &Value) -> Vec<&Value> {
     tools.iter().filter(is_search).collect()
 }
 
-/// The blocks of a search that Anthropic's server has run, as they come and as they must go back.
+/// The blocks of a search that Anthropic's server has run, as they arrive and as they must be sent back.
 fn anthropic_blocks() -> [Value; 3] {
     let page = json!({
         "type": "web_search_result", "title": "Eclipses of 2026", "url": "https://www.example.com/eclipses",

@@ -101,8 +101,8 @@ fn facts(call: &Call, state: &AppState, cx: &CellContext) -> Vec<Row> {
         let until = times.running.unwrap_or(now);
         facts.push(("waited", span(asked, until)));
     }
-    if let Some(running) = times.running.or(times.begun) {
-        facts.push(("ran", span(running, now)));
+    if let Some(ran) = call.ran(state.now) {
+        facts.push(("ran", ran));
     }
     let times: Vec<String> = facts
         .iter()

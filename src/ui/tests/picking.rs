@@ -11,8 +11,8 @@ use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, change};
 use crate::app::{Effect, Msg};
 use crate::protocol::{
-    AgentEvent, Allows, CallOutcome, Ending, KnownRule, NamedFile, Price, RuleList, SessionEvent,
-    Skill, Source,
+    AgentEvent, Allows, BackgroundEnd, CallOutcome, Ending, KnownRule, NamedFile, Price, RuleList,
+    SessionEvent, Skill, Source,
 };
 use crate::theme::{Depth, Role};
 use crate::ui::rig::Screen;
@@ -94,7 +94,7 @@ fn tasks() -> App {
     }
     app.ends(Ending::Done);
     app.after(Duration::from_secs(252));
-    app.background_ended("tests", "exited with code 101");
+    app.background_ended("tests", BackgroundEnd::Exited(101));
     app.types("/tasks").press("enter");
     app
 }
