@@ -24,7 +24,8 @@ use crate::provider::{
     StreamError, StreamErrorKind, StreamEvent, retry,
 };
 use crate::session::record::VERSION;
-use crate::session::telling::{Recalled, last_agent, recall};
+use crate::session::subagents::PastSubagents;
+use crate::session::telling::{Recalled, recall};
 use crate::session::{History, Log, Record, Writer};
 use crate::settings::extensions::Catalogue;
 use crate::tools::files::scratch::Scratch;
@@ -306,7 +307,7 @@ impl Rig {
         let (starter, orders) = port();
         context.starter = starter;
         let context = Arc::new(context);
-        let last_agent = last_agent(&lines);
+        let subagents = PastSubagents::of(&lines);
         let checkpoints = &context.shared.env.checkpoints;
         let Recalled {
             history,
@@ -326,7 +327,7 @@ impl Rig {
             log,
             history,
             orders,
-            last_agent,
+            subagents,
             past,
             branch: None,
             context_window: None,
@@ -356,6 +357,15 @@ impl Rig {
         drop(commands);
         while events.recv().await.is_some() {}
         Self::in_scratch(self.scratch, answers, Limits::default(), None)
+    }
+
+    /// Resumes the session as if the program had been killed at this moment: what it wrote while ending is gone.
+    pub async fn killed_and_resumed(self, answers: impl IntoIterator<Item = Vec<Block>>) -> Self {
+        let path = self.scratch.root.with_file_name("log.jsonl");
+        let log = std::fs::read(&path).expect("a log");
+        let (scratch, _) = self.left().await;
+        std::fs::write(&path, log).expect("written");
+        Self::in_scratch(scratch, answers, Limits::default(), None)
     }
 
     /// Ends the program. Returns the remaining events.

@@ -182,7 +182,7 @@ pub(super) async fn setup(
         log,
         history: session.history,
         orders,
-        last_agent: session.last_agent,
+        subagents: session.subagents,
         past: session.past,
         notices,
     })

@@ -1,3 +1,5 @@
+//! Conversations with the interpreter.
+
 use serde_json::{Value, json};
 
 use super::answer;
