@@ -234,6 +234,7 @@ fn spawn(
         unasked: agent_tui::process::sandbox::Unasked::Auto,
         ground: std::sync::OnceLock::new(),
         search: None,
+        small_model: None,
         git: Git::new(programs.clone()),
         programs,
     };

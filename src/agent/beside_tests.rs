@@ -6,8 +6,9 @@ use serde_json::json;
 use super::rig::{Rig, call};
 use crate::conversation::Limits;
 use crate::protocol::{
-    AgentEvent, AgentId, Answer, CallCommand, CallEvent, CallOutcome, CallRef, Command, Ending,
-    LeftOut, Mode, PartOfFile, SessionCommand, SessionEvent, TurnCommand, TurnEvent,
+    AgentEvent, AgentId, Answer, BackgroundEnd, CallCommand, CallEvent, CallOutcome, CallRef,
+    Command, Ending, LeftOut, Mode, PartOfFile, SessionCommand, SessionEvent, TurnCommand,
+    TurnEvent,
 };
 
 /// The model's first call.
@@ -200,7 +201,7 @@ async fn cancelling_a_call_stops_its_background_command_and_reports_the_end() {
     rig.order(aside(1), CallCommand::Background);
     assert_eq!(rig.aside_over().await.2, CallOutcome::Backgrounded);
     rig.order(aside(1), CallCommand::Cancel);
-    let ended = (aside(1), "killed".to_owned());
+    let ended = (aside(1), BackgroundEnd::Stopped);
     assert_eq!(rig.background_ended().await, ended);
 }
 
@@ -214,7 +215,7 @@ async fn the_end_of_a_background_command_is_reported_during_a_turn() {
     rig.submit("go");
     rig.asked(AgentId::MAIN).await;
     rig.answer(FIRST, Answer::Allow);
-    let ended = (FIRST, "exited with code 3".to_owned());
+    let ended = (FIRST, BackgroundEnd::Exited(3));
     assert_eq!(rig.background_ended().await, ended);
 }
 

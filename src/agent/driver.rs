@@ -174,7 +174,7 @@ impl Agent {
     async fn exchange(&mut self, prompt: Vec<Block>) {
         self.subagents.begin_turn();
         self.stopping = false;
-        match self.shared().typed_command(&prompt) {
+        match self.command_in(&prompt) {
             Some((command, arguments)) => self.begin_command(&command, &arguments),
             None => self.conversation.begin(prompt),
         }
@@ -232,15 +232,20 @@ impl Agent {
                 self.journal().tell_call(call, CallEvent::Progress(printed));
             }
             Change::Ended(status) => {
-                let how = status.in_words();
-                self.journal().append(Record::BackgroundEnded { call, how });
+                if let Some(how) = status.end() {
+                    self.journal().append(Record::BackgroundEnded { call, how });
+                }
             }
         }
     }
 
     fn hear_aside(&mut self, report: Report) {
         self.notify_asked(&report);
+        let spent = report.spent();
         let part = self.asides.handle(report, &mut self.conversation.journal);
+        for spending in spent {
+            self.conversation.count_other(&spending);
+        }
         self.pass_on_asides();
         if let Some((call, result)) = part {
             self.hear_part(call, result);

@@ -26,6 +26,15 @@ struct Part {
 }
 
 impl Agent {
+    /// The command of the person's own that a message is, with its arguments.
+    pub(super) fn command_in(&mut self, message: &[Block]) -> Option<(CustomCommand, String)> {
+        // Its file may have changed since it was typed.
+        if matches!(message, [Block::Text { text, .. }] if text.trim_start().starts_with('/')) {
+            self.conversation.refresh_extensions();
+        }
+        self.shared().typed_command(message)
+    }
+
     /// Begins the turn of a command; the message goes out when all of its parts are there.
     pub(super) fn begin_command(&mut self, command: &CustomCommand, arguments: &str) {
         let model = command.model.clone().map(|model| {

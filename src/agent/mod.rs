@@ -16,6 +16,8 @@ pub mod system_prompt;
 #[cfg(test)]
 mod beside_tests;
 #[cfg(test)]
+mod extending_tests;
+#[cfg(test)]
 mod hook_tests;
 #[cfg(test)]
 mod identity_tests;

@@ -15,9 +15,9 @@ use crate::executor::{Asking, Context, Places, Policy, Shared};
 use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
-    AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
-    Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, Told, ToolUse, TurnEvent,
-    Usage,
+    AgentEvent, AgentId, Answer, BackgroundEnd, Block, CallCommand, CallEvent, CallOutcome,
+    CallRef, Command, Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, Told,
+    ToolUse, TurnEvent, Usage,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, ProviderErrorKind, Request, Response, ResponseStream,
@@ -27,7 +27,7 @@ use crate::session::record::VERSION;
 use crate::session::subagents::PastSubagents;
 use crate::session::telling::{Recalled, recall};
 use crate::session::{History, Log, Record, Writer};
-use crate::settings::extensions::Catalogue;
+use crate::settings::extensions::{Catalogue, Sources};
 use crate::tools::files::scratch::Scratch;
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
@@ -139,6 +139,8 @@ struct Model {
     asked: Mutex<Vec<Vec<Message>>>,
     /// The names of the tools in each request.
     offered: Mutex<Vec<Vec<String>>>,
+    /// The model of each request.
+    models: Mutex<Vec<String>>,
     usage: Mutex<Usage>,
 }
 
@@ -155,6 +157,8 @@ impl Provider for Model {
     ) -> BoxFuture<'a, Result<Box<dyn ResponseStream>, ProviderError>> {
         let asked = request.messages.to_vec();
         self.asked.lock().expect("unpoisoned").push(asked);
+        let model = request.model.clone();
+        self.models.lock().expect("unpoisoned").push(model);
         let offered = request.tools.iter().map(|tool| tool.name.clone());
         let mut requests = self.offered.lock().expect("unpoisoned");
         requests.push(offered.collect());
@@ -292,7 +296,13 @@ impl Rig {
             &scratch.root,
         ));
         shared.hooks = hooks;
-        let catalogue = Catalogue::built_in(read_only());
+        let (catalogue, _) = Catalogue::read(Sources {
+            read_only: read_only(),
+            built_in_commands: Vec::new(),
+            config: &scratch.root.with_file_name("config"),
+            workspace: &scratch.root,
+            trusts: Box::new(|| false),
+        });
         let mut offer = Offer::default();
         offer.about.extensions = catalogue.now();
         shared.catalogue = Some(catalogue);
@@ -381,6 +391,11 @@ impl Rig {
             said.push(told.event);
         }
         (self.scratch, said)
+    }
+
+    /// The model of each request so far.
+    pub fn models(&self) -> Vec<String> {
+        self.model.models.lock().expect("unpoisoned").clone()
     }
 
     /// Every response from now on uses this much.
@@ -498,7 +513,7 @@ impl Rig {
     }
 
     /// Waits until a background command ends: the call that started it, and how it ended.
-    pub async fn background_ended(&mut self) -> (CallRef, String) {
+    pub async fn background_ended(&mut self) -> (CallRef, BackgroundEnd) {
         self.hear(|event| match event {
             AgentEvent::Call {
                 call,

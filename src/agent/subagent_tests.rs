@@ -7,8 +7,9 @@ use crate::conversation::Limits;
 use crate::hooks::Event;
 use crate::hooks::rig::hook;
 use crate::protocol::{
-    AgentEvent, AgentId, Answer, Block, CallCommand, CallEvent, CallOutcome, CallRef, Command,
-    Ending, Message, Phase, QuestionKind, Subagent, TurnCommand, TurnEvent, Usage,
+    AgentEvent, AgentId, Answer, BackgroundEnd, Block, CallCommand, CallEvent, CallOutcome,
+    CallRef, Command, Ending, Message, Phase, QuestionKind, Subagent, TurnCommand, TurnEvent,
+    Usage,
 };
 use crate::session::History;
 
@@ -255,7 +256,7 @@ async fn a_background_subagent_returns_an_id_at_once_and_the_next_request_report
     assert_eq!(text, "task_1 still works: do look");
     rig.scratch.put("go", "");
     let ended = rig.background_ended().await;
-    assert_eq!(ended, (CallRef::main(1), "done".to_owned()));
+    assert_eq!(ended, (CallRef::main(1), BackgroundEnd::Done));
     assert_eq!(rig.finished().await, Ending::Done);
     let last = rig.last_request();
     assert!(results(&last)[2].starts_with("found it"), "{last:?}");
@@ -293,7 +294,7 @@ async fn a_background_subagent_survives_the_turn_and_an_interrupt_and_can_be_end
     rig.submit("end it");
     let (over, ..) = rig.over(inner.agent).await;
     assert_eq!(over, inner);
-    assert_eq!(rig.background_ended().await.1, "stopped");
+    assert_eq!(rig.background_ended().await.1, BackgroundEnd::Stopped);
     rig.finished().await;
     let results = results(&rig.last_request());
     assert!(
@@ -312,7 +313,7 @@ async fn the_person_can_end_a_background_subagent() {
     rig.submit("go");
     runs(&mut rig).await;
     rig.order(CallRef::main(1), CallCommand::Cancel);
-    assert_eq!(rig.background_ended().await.1, "stopped");
+    assert_eq!(rig.background_ended().await.1, BackgroundEnd::Stopped);
 }
 
 #[tokio::test]
@@ -334,7 +335,7 @@ async fn a_running_subagent_can_continue_in_the_background() {
     rig.scratch.put("go", "");
     assert_eq!(
         rig.background_ended().await,
-        (CallRef::main(1), "done".to_owned())
+        (CallRef::main(1), BackgroundEnd::Done)
     );
 }
 

@@ -20,8 +20,8 @@ use super::driver::Agent;
 use crate::conversation::{Conversation, Instruction, Journal, Limits, Parts};
 use crate::executor::{Context, Policy};
 use crate::protocol::{
-    AgentId, AgentKind, Block, CallCommand, CallRef, Ending, Note, Price, Spending, Told,
-    TurnSummary,
+    AgentId, AgentKind, BackgroundEnd, Block, CallCommand, CallRef, Ending, Note, Price, Spending,
+    Told, TurnSummary,
 };
 use crate::provider::{Provider, retry};
 use crate::session::subagents::PastSubagent;
@@ -324,12 +324,12 @@ fn end_of(agent: AgentId) -> String {
     format!("The background subagent {}", agent.task())
 }
 
-fn in_words(ending: &Ending) -> String {
+fn background_end(ending: &Ending) -> BackgroundEnd {
     match ending {
-        Ending::Done => "done".to_owned(),
-        Ending::MaxTurns => "reached its turn limit".to_owned(),
-        Ending::Interrupted => "stopped".to_owned(),
-        Ending::Failed { problem, .. } => format!("failed: {problem}"),
+        Ending::Done => BackgroundEnd::Done,
+        Ending::MaxTurns => BackgroundEnd::TurnLimit,
+        Ending::Interrupted => BackgroundEnd::Stopped,
+        Ending::Failed { problem, .. } => BackgroundEnd::Failed(problem.clone()),
     }
 }
 
@@ -365,8 +365,8 @@ impl Agent {
         if !self.shared().env.tasks.is_of(running.call) {
             return;
         }
-        let how = in_words(&report.summary.ending);
-        self.tell_end(agent, &running.description, &how);
+        let how = background_end(&report.summary.ending);
+        self.tell_end(agent, &running.description, &how.to_string());
         let call = running.call;
         self.journal().append(Record::BackgroundEnded { call, how });
     }
@@ -393,7 +393,7 @@ impl Agent {
             let how = if cut_off {
                 "agent-tui ended while it ran".to_owned()
             } else {
-                in_words(&summary.ending)
+                background_end(&summary.ending).to_string()
             };
             let (_, end) = watch::channel(Some(Report { summary, calls }));
             let (tasks, stop) = (&self.shared().env.tasks, CancellationToken::new());

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::preview::Partial;
 use crate::protocol::{
-    AnswerNote, CallInput, CallOutcome, CallRef, ChangeSize, ForPerson, Phase, Printed,
-    ResultBlock, Shown, ToolInfo, ToolResult,
+    AnswerNote, BackgroundEnd, CallInput, CallOutcome, CallRef, ChangeSize, ForPerson, Phase,
+    Printed, ResultBlock, Shown, ToolInfo, ToolResult,
 };
 
 /// How much of a running call's output is kept in memory. All of it is on disk.
@@ -40,7 +40,7 @@ pub struct Call {
     /// What the person's answers did besides allowing it.
     pub notes: Vec<AnswerNote>,
     /// How the command that it left in the background ended.
-    pub ended_in_background: Option<String>,
+    pub ended_in_background: Option<BackgroundEnd>,
     /// Increases with every change, so that a cached drawing can be reused until then.
     pub revision: u64,
 }
@@ -89,6 +89,8 @@ pub struct Times {
     pub asked: Option<Instant>,
     pub running: Option<Instant>,
     pub ended: Option<Instant>,
+    /// When the command that it left in the background ended.
+    pub background_ended: Option<Instant>,
 }
 
 impl Times {
@@ -148,6 +150,7 @@ impl Calls {
                 asked: None,
                 running: None,
                 ended: None,
+                background_ended: None,
             },
             output: String::new(),
             ended_lines: 0,
@@ -197,7 +200,7 @@ impl Calls {
         }
     }
 
-    /// A call that comes to no result of its own is over.
+    /// Ends a call that gets no result of its own.
     pub fn close(&mut self, key: CallKey, why: &str, at: Instant) {
         if self.get(key).is_over() {
             return;
@@ -218,7 +221,7 @@ impl Calls {
             }
             if call.is_in_background() {
                 call.revision += 1;
-                call.ended_in_background = Some("ended with agent-tui".to_owned());
+                call.left_background(BackgroundEnd::WithProgram, at);
             }
         }
         self.behind.clear();
@@ -246,6 +249,20 @@ impl Call {
     pub fn is_in_background(&self) -> bool {
         let left = self.completed().map(|completed| &completed.outcome);
         left == Some(&CallOutcome::Backgrounded) && self.ended_in_background.is_none()
+    }
+
+    /// Its command no longer runs in the background.
+    pub fn left_background(&mut self, how: BackgroundEnd, at: Instant) {
+        self.ended_in_background = Some(how);
+        self.times.background_ended = Some(at);
+    }
+
+    /// How long it has run, or did run, also in the background.
+    pub fn ran(&self, now: Instant) -> Option<Duration> {
+        let begun = self.times.running.or(self.times.begun)?;
+        let ended = self.times.background_ended.or(self.times.ended);
+        let end = ended.filter(|_| !self.is_in_background()).unwrap_or(now);
+        Some(end.saturating_duration_since(begun))
     }
 
     /// When its command started, if it runs in the background.
@@ -294,6 +311,7 @@ impl Call {
         self.decisions.clear();
         self.notes.clear();
         self.ended_in_background = None;
+        self.times.background_ended = None;
         self.times.begun = None;
         self.times.asked = None;
         self.times.running = None;

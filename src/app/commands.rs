@@ -94,7 +94,7 @@ const BUILT_IN: [(&str, &str, &str, Slash); 21] = [
     ("quit", "", "quit", Slash::Quit),
 ];
 
-/// More of what a custom command is for is not shown.
+/// How much of a custom command's description is shown.
 const LONGEST_ABOUT: usize = 200;
 
 impl Default for Commands {

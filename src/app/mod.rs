@@ -242,9 +242,9 @@ pub struct AppState {
     pub activity: Activity,
     pub transcript: Transcript,
     pub calls: Calls,
-    /// The conversations that calls have started.
+    /// The conversations of subagents.
     pub subagents: Subagents,
-    /// The one that is in view in place of the person's conversation.
+    /// The subagent's conversation that is shown instead of the main one.
     pub view: Option<View>,
     pub scroll: Scroll,
     pub search: Option<Search>,
@@ -532,7 +532,7 @@ impl AppState {
         }
         self.focus = focus;
         if focus == Focus::Composer {
-            // What is written goes to the person's conversation, so that is what is seen.
+            // A sent message goes to the main conversation, so that one is shown.
             self.show_main();
             self.return_to_question();
         }

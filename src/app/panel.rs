@@ -62,9 +62,9 @@ pub struct ListRow {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// A call of the turn; those of a subagent stand one step to the right of the call that started it.
+    /// A call of the turn; the calls of a subagent are indented below the call that started it.
     Turn { depth: u16 },
-    /// Runs in the background, whichever turn began it.
+    /// Runs in the background, from any turn.
     Background { depth: u16 },
 }
 
@@ -222,8 +222,8 @@ impl AppState {
         }
     }
 
-    /// What can be chosen, from the top: the calls of the turn, and what runs in the background, each with the calls of the
-    /// subagent that it has started.
+    /// The rows that can be selected, from the top: the turn's calls, then what runs in the background, each with the
+    /// calls of its subagent.
     pub fn rows(&self) -> Vec<ListRow> {
         let calls = self.listed_turn().map_or(&[][..], |turn| &turn.calls);
         let mut rows = Vec::with_capacity(calls.len());
@@ -262,13 +262,13 @@ impl AppState {
         self.rows().get(self.panel.chosen).map(|row| row.call)
     }
 
-    /// The call that actions are for: the one in detail, else the chosen one.
+    /// The call that actions apply to: the one in the detail view, else the selected one.
     pub fn target_call(&self) -> Option<CallKey> {
         let detail = self.panel.detail.as_ref().map(|detail| detail.call);
         detail.or_else(|| self.chosen_call())
     }
 
-    /// Chooses the call that a person most likely wants when the panel gets the keys: the one that runs.
+    /// Selects the call that the person most likely wants when the panel gets the keys: the running one.
     pub(super) fn choose_running(&mut self) {
         let rows = self.rows();
         let of_turn = |row: &ListRow| !row.place.is_background();

@@ -15,7 +15,7 @@ use crate::protocol::{
 };
 use crate::theme::Theme;
 
-/// More of what a skill is for is not shown in its row.
+/// How much of a skill's description is shown in its row.
 const LONGEST_ABOUT: usize = 200;
 
 /// What the palette offers besides the commands.

@@ -40,7 +40,7 @@ pub enum Target {
     Queued(usize),
     /// A call in the panel, by its index there.
     Call(usize),
-    /// The marks of a call that has started a subagent, by its number in the panel.
+    /// The mark of a call that started a subagent, by its index in the panel.
     Fold(usize),
     Panel,
     Composer {
@@ -54,7 +54,7 @@ pub enum Target {
     Button(Action),
     /// An option of the question, by its index.
     Option(usize),
-    /// The tab of a question, by its number from 0.
+    /// The tab of a question, by its index.
     Tab(usize),
     Elsewhere,
 }

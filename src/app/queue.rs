@@ -13,7 +13,7 @@ pub struct Queue {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waiting {
-    /// No two messages have the same.
+    /// Unique.
     pub number: u64,
     /// As it looked in the input: long pastes are folded.
     pub shown: String,

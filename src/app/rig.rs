@@ -13,10 +13,10 @@ use crate::app::transcript::{Cell, Transcript};
 use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
 use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
-    AgentEvent, AgentId, AnswerNote, Block, CallCommand, CallEvent, CallInput, CallOutcome,
-    CallRef, ChangeSize, ChoiceOption, ChoiceRequest, Command, Ending, FileDiff, ForPerson,
-    Message, Mode, PermissionRequest, Phase, Question, QuestionKind, Reply, RuleOffer, Seq,
-    SessionCommand, SessionEvent, SessionId, SessionOpened, Shown, Spending, Told, ToolResult,
+    AgentEvent, AgentId, AnswerNote, BackgroundEnd, Block, CallCommand, CallEvent, CallInput,
+    CallOutcome, CallRef, ChangeSize, ChoiceOption, ChoiceRequest, Command, Ending, FileDiff,
+    ForPerson, Message, Mode, PermissionRequest, Phase, Question, QuestionKind, Reply, RuleOffer,
+    Seq, SessionCommand, SessionEvent, SessionId, SessionOpened, Shown, Spending, Told, ToolResult,
     TurnEvent, TurnId, TurnSummary, Usage,
 };
 use crate::session::Record;
@@ -193,8 +193,8 @@ impl App {
     }
 
     /// A command that a call left in the background has ended.
-    pub fn background_ended(&mut self, call: &str, how: &str) {
-        self.hear_call(call, CallEvent::BackgroundEnded(how.to_owned()));
+    pub fn background_ended(&mut self, call: &str, how: BackgroundEnd) {
+        self.hear_call(call, CallEvent::BackgroundEnded(how));
     }
 
     /// The turn ends; the next one has another number.

@@ -13,7 +13,7 @@ use crate::protocol::{
 };
 
 impl App {
-    /// A turn runs in which these subagents were started; each has its prompt.
+    /// A turn in which these subagents were started; each has its prompt.
     pub fn with_agents(names: &[&str]) -> Self {
         let mut app = Self::working();
         for name in names {
@@ -65,7 +65,7 @@ impl App {
         self.tells(name, TurnEvent::Text(text.to_owned()));
     }
 
-    /// It has used so many tokens.
+    /// It has used this many tokens.
     pub fn spends_as(&mut self, name: &str, tokens: u64) {
         let used = Usage {
             input_tokens: Some(tokens),
@@ -91,7 +91,7 @@ impl App {
         self.tool(call, tool)
     }
 
-    /// It says its last word, and the call that started it has its result.
+    /// It writes its last message, and the call that started it gets its result.
     pub fn agent_ends(&mut self, name: &str, last: &str) {
         self.says_as(name, last);
         let summary = TurnSummary::of(Ending::Done, Duration::from_millis(1_200));

@@ -1,5 +1,5 @@
-//! The conversations that calls have started: each has its own cells, its own turn and its own calls, and is shown under the
-//! call that started it, or whole, in place of the person's conversation.
+//! The conversations of subagents. Each has its own cells, turn and calls, and is shown below the call that started it,
+//! or as a whole instead of the main conversation.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -11,15 +11,15 @@ use super::transcript::{Cell, Transcript};
 use super::{AppState, Focus, Work};
 use crate::protocol::{AgentId, Spending, Subagent};
 
-/// How many calls of a running subagent are listed before somebody unfolds it.
+/// How many calls of a running subagent are listed unless it is unfolded.
 pub const LATEST: usize = 3;
-/// More calls than this are hardly ever under way at once.
+/// More calls than this rarely run at once.
 const AT_ONCE: usize = 64;
 
 #[derive(Debug, Default)]
 pub struct Subagents {
     all: BTreeMap<AgentId, Nested>,
-    /// By the call that started it. A call that runs again starts another one, which takes its place.
+    /// By the call that started it. If the call runs again, the new subagent replaces the old one.
     by_call: HashMap<CallKey, AgentId>,
 }
 
@@ -50,7 +50,7 @@ pub enum Folding {
     None,
 }
 
-/// What a subagent does at the moment.
+/// What a subagent is doing now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     Calling(CallKey),
@@ -61,11 +61,11 @@ pub enum Doing {
     Nothing,
 }
 
-/// A subagent's conversation is in view.
+/// A subagent's conversation that is in view.
 #[derive(Debug)]
 pub struct View {
     pub agent: AgentId,
-    /// Where the person's conversation stood.
+    /// The scroll position of the main conversation.
     scroll: Scroll,
     /// What had the keys before.
     focus: Focus,
@@ -100,7 +100,7 @@ impl Nested {
         self.spending.used.worked_on()
     }
 
-    /// The calls that are not over, the latest first. Only those of the last response can be: not all are looked at.
+    /// The calls that are not over, the latest first. Only calls of the last response can be, so not all are checked.
     fn running<'a>(&'a self, calls: &'a Calls) -> impl Iterator<Item = CallKey> + 'a {
         let latest = self.turn.calls.iter().rev().take(AT_ONCE).copied();
         latest.filter(|key| !calls.get(*key).is_over())
@@ -131,7 +131,7 @@ impl Nested {
         }
     }
 
-    /// The latest calls, oldest first. Those that still run come before those that are over.
+    /// The latest calls, oldest first. Running ones come before those that are over.
     pub fn latest(&self, calls: &Calls) -> Vec<CallKey> {
         let mut latest: Vec<CallKey> = self.running(calls).take(LATEST).collect();
         for key in self.turn.calls.iter().rev().take(LATEST) {
@@ -143,7 +143,7 @@ impl Nested {
         latest
     }
 
-    /// What it said last.
+    /// Its last message.
     pub fn last_message(&self) -> Option<&str> {
         let mut entries = self.transcript.entries().iter().rev();
         entries.find_map(|entry| match &entry.cell {
@@ -162,7 +162,7 @@ impl Subagents {
         self.all.get_mut(&agent)
     }
 
-    /// The one that a call has started.
+    /// The one that a call started.
     pub fn of_call(&self, call: CallKey) -> Option<&Nested> {
         self.all.get(self.by_call.get(&call)?)
     }
@@ -186,7 +186,7 @@ impl Subagents {
 }
 
 impl AppState {
-    /// The cells of the conversation in view: the person's, or a subagent's.
+    /// The cells of the conversation in view: the main one, or a subagent's.
     pub fn conversation(&self) -> &Transcript {
         match self.viewed() {
             Some(nested) => &nested.transcript,
@@ -207,7 +207,7 @@ impl AppState {
         self.subagents.get(self.view.as_ref()?.agent)
     }
 
-    /// Shows the conversation of the subagent that a call has started. Says whether there is one.
+    /// Shows the conversation of the subagent that a call started. Returns whether there is one.
     pub(super) fn view_subagent(&mut self, call: CallKey) -> bool {
         let Some(agent) = self.subagents.of_call(call).map(|it| it.about.agent) else {
             return false;
@@ -227,7 +227,7 @@ impl AppState {
         true
     }
 
-    /// Shows the person's conversation again.
+    /// Shows the main conversation again.
     pub fn show_main(&mut self) {
         if let Some(view) = self.view.take() {
             self.scroll = view.scroll;
@@ -236,7 +236,7 @@ impl AppState {
         }
     }
 
-    /// Follows again if the end is in view.
+    /// Follows again if the end is visible.
     pub(super) fn follow_from_end(&mut self) {
         let last = self.conversation().last().map(|entry| entry.id);
         if self.scroll.rest.map(|rest| rest.bottom.cell) == last {
@@ -244,7 +244,7 @@ impl AppState {
         }
     }
 
-    /// Back from a subagent's conversation to where it was opened.
+    /// Goes back from a subagent's conversation to where it was opened.
     pub(super) fn leave_view(&mut self) {
         let Some(View { focus, .. }) = self.view else {
             return;
@@ -257,7 +257,7 @@ impl AppState {
         }
     }
 
-    /// Lists all calls of the subagent that a call has started, or none.
+    /// Lists all calls of the subagent that a call started, or none.
     pub(super) fn fold_subagent(&mut self, call: CallKey) {
         let Some(nested) = self.subagents.of_call(call) else {
             return;
@@ -272,20 +272,21 @@ impl AppState {
         if let Some(nested) = self.subagents.of_call_mut(call) {
             nested.folding = folding;
         }
-        // The rows below have moved; a call that is not listed any more leaves the choice to the one that started it.
+        // The rows below have moved; if the selected call is no longer listed, the call that started the subagent is
+        // selected.
         if !chosen.is_some_and(|chosen| self.choose_call(chosen)) {
             self.choose_call(call);
         }
     }
 
-    /// Chooses the row of a call in the list. Says whether it has one.
+    /// Selects the row of a call in the list. Returns whether it has one.
     fn choose_call(&mut self, call: CallKey) -> bool {
         let at = self.rows().iter().position(|row| row.call == call);
         self.panel.chosen = at.unwrap_or(self.panel.chosen);
         at.is_some()
     }
 
-    /// What a call of a subagent is part of: the call that started the subagent.
+    /// The call that started the subagent of this call.
     pub(super) fn starter_of(&self, call: &Call) -> Option<CallKey> {
         self.subagents.get(call.id.agent).map(|nested| nested.call)
     }

@@ -65,8 +65,8 @@ impl AppState {
                 let time = background_time(self.now.saturating_duration_since(since));
                 (format!("running {time}"), Mark::Running)
             }
-            Some(how) if how == SUCCEEDED => (ended(how), Mark::Done),
-            Some(how) => (ended(how), Mark::Failed),
+            Some(how) if how.is_success() => (how.to_string(), Mark::Done),
+            Some(how) => (how.to_string(), Mark::Failed),
         };
         let lines = match self.subagents.of_call(key) {
             Some(nested) => self.last_doings(nested),
@@ -85,7 +85,7 @@ impl AppState {
         .preview(preview.collect::<Vec<Line>>())
     }
 
-    /// The latest calls of a subagent, and what it says, as lines.
+    /// The latest calls of a subagent and its text, as lines.
     fn last_doings(&self, nested: &Nested) -> Vec<String> {
         let named = |key: CallKey| {
             let call = self.calls.get(key);
@@ -142,17 +142,4 @@ fn last_lines(call: &Call) -> Vec<String> {
         .collect();
     lines.reverse();
     lines
-}
-
-/// How a successful command is reported.
-const SUCCEEDED: &str = "exited with code 0";
-
-/// How a background command ended, for the person.
-pub(super) fn ended(how: &str) -> String {
-    match how.strip_prefix("exited with code ") {
-        Some("0") => "finished (exit 0)".to_owned(),
-        Some(code) => format!("failed (exit {code})"),
-        None if how == "killed" => "stopped".to_owned(),
-        None => how.to_owned(),
-    }
 }

@@ -115,7 +115,7 @@ pub struct Transcript {
     telling: Option<Seq>,
 }
 
-/// The cells of two conversations never have the same name: each conversation has so many of its own.
+/// Cell ids of two conversations never clash: each conversation has its own range, given by the bits above these.
 const CELLS_OF_AGENT: u32 = 32;
 
 impl Transcript {
@@ -161,7 +161,7 @@ impl Transcript {
         self.telling = record;
     }
 
-    /// The record that is being told of.
+    /// The record that is being applied.
     pub fn told_of(&self) -> Option<Seq> {
         self.telling
     }

@@ -109,6 +109,8 @@ pub enum Subcommand {
         /// With --json: every tool, with source, state and size.
         #[arg(long, requires = "json")]
         all: bool,
+        #[command(subcommand)]
+        command: Option<ToolsCommand>,
     },
     /// Test hooks.
     Hooks {
@@ -127,6 +129,21 @@ pub enum Subcommand {
     Permissions {
         #[command(subcommand)]
         command: PermissionsCommand,
+    },
+}
+
+#[derive(Debug, Clone, clap::Subcommand)]
+pub enum ToolsCommand {
+    /// Run one tool like a call of the model: validation, rules, hooks, asking on the terminal.
+    Run {
+        /// Tool name.
+        name: String,
+        /// Input of the call as a JSON object (`-` reads stdin).
+        #[arg(default_value = "{}")]
+        input: String,
+        /// Print the result as JSON.
+        #[arg(long)]
+        json: bool,
     },
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::agent;
 use crate::agent::system_prompt::{Surroundings, system_prompt};
 use crate::config::add_key_variable;
 use crate::config::dirs::create_private_dir;
-use crate::conversation::limits;
+use crate::conversation::{limits, small_model};
 use crate::executor::{self, Asking, Context, Shared};
 use crate::git::{self, Git};
 use crate::headless;
@@ -26,13 +26,14 @@ use crate::hooks::occasion::Source;
 use crate::permissions::{Store, names};
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
-use crate::protocol::{AgentId, ServerTool, ToolsTold, WebSearch};
+use crate::protocol::{AgentId, ServerTool, SessionId, ToolsTold, WebSearch};
 use crate::provider::Provider;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
 use crate::provider::retry;
 use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::record::VERSION;
+use crate::session::store::new_id;
 use crate::session::{Record, Writer};
 use crate::settings::Settings;
 use crate::tools::Environment;
@@ -40,6 +41,7 @@ use crate::tools::bash::groups::Groups;
 use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
+use crate::tools::small_model::SmallModel;
 use crate::tools::subagents::{Orders, Tasks, port};
 
 /// How long idle threads are kept: longer than anyone works without a break.
@@ -116,9 +118,6 @@ pub(super) async fn setup(
     asking: Asking,
     fresh: Source,
 ) -> Result<agent::Setup, UsageError> {
-    if let Some(search) = &project.settings.web_search {
-        search.key_variable().map(add_key_variable);
-    }
     let programs = project.programs(args);
     // Git is slow, so everything else is done meanwhile.
     let git = git::status::ask(&programs, &project.workspace);
@@ -126,8 +125,6 @@ pub(super) async fn setup(
         provider, model, ..
     } = choose(args, &project.settings, asking).await?;
     let session = session::open(args, &project, asking)?;
-    let results_dir = real(project.dirs.results()).join(&session.id.0);
-    project.allow_reading(&results_dir)?;
     let around = Surroundings {
         workspace: project.workspace.clone(),
         config_dir: project.dirs.config.clone(),
@@ -135,32 +132,26 @@ pub(super) async fn setup(
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
-    let (catalogue, problems) = project.extensions(args);
-    let (registry, taken) = Project::registry(&catalogue);
     let (search, search_problem) = search(&project.settings, provider.as_ref());
-    let mut notices = project.notices(&catalogue.now().tools);
-    notices.extend(problems.into_iter().chain(taken).chain(search_problem));
-    let mut offer = project.offer(args, &catalogue);
-    offer.about.search.clone_from(&search);
-    let told = session.history.tools();
-    let tools = tools(&project, &model, registry, offer, told);
-    let hooks = project.hooks(&session.id, &session.log.path(), &programs);
-    let mut env = environment(args, &project, results_dir, programs);
-    env.search = search;
-    let mut shared = shared(args, &project, asking, env);
-    shared.hooks = hooks;
-    shared.catalogue = Some(catalogue);
+    let run = Run {
+        session: &session.id,
+        log: &session.log.path(),
+        programs,
+        model: &model,
+        search,
+        small_model: small_model(&project.settings, &provider, &session.id),
+        told: session.history.tools(),
+    };
+    let (shared, tools, mut notices) = equip(args, &mut project, asking, run)?;
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
     let git = git.hear().await;
     log_run(&log, provider.name(), &model, git.branch.clone());
     let settings = &project.settings;
     let system = system_prompt(&around, &git.lines);
-    let offered = context.tools.snapshot();
-    let names: Vec<&str> = offered.names().collect();
-    notices.extend(settings.unknown_tools(&names));
     notices.extend(system.notices);
     notices.extend(session.notices);
+    notices.extend(search_problem);
     Ok(agent::Setup {
         context_window: project.window(&model),
         system: system.parts,
@@ -188,6 +179,69 @@ pub(super) async fn setup(
     })
 }
 
+/// What a single call runs with that belongs to no session, and what the person should know about it.
+pub(super) fn alone(
+    args: &Args,
+    mut project: Project,
+    asking: Asking,
+) -> Result<(Context, Vec<String>), UsageError> {
+    let session = new_id();
+    let log = project.dirs.sessions().join(format!("{session}.jsonl"));
+    let model = args.model.as_ref().or(project.settings.model.as_ref());
+    let run = Run {
+        session: &session,
+        log: &log,
+        programs: project.programs(args),
+        model: &model.cloned().unwrap_or_default(),
+        search: project.search(args),
+        small_model: None,
+        told: &ToolsTold::default(),
+    };
+    let (shared, tools, notices) = equip(args, &mut project, asking, run)?;
+    Ok((Context::new(Arc::new(shared), tools), notices))
+}
+
+/// What is known of a run before its calls can be made.
+struct Run<'r> {
+    session: &'r SessionId,
+    log: &'r Path,
+    programs: Arc<Programs>,
+    model: &'r str,
+    search: Option<WebSearch>,
+    small_model: Option<SmallModel>,
+    /// What earlier requests of the session said about tools.
+    told: &'r ToolsTold,
+}
+
+/// What calls run with: what they share and their tools. The last are notices for the person.
+fn equip(
+    args: &Args,
+    project: &mut Project,
+    asking: Asking,
+    run: Run<'_>,
+) -> Result<(Shared, Tools, Vec<String>), UsageError> {
+    let results_dir = real(project.dirs.results()).join(&run.session.0);
+    project.allow_reading(&results_dir)?;
+    let (catalogue, problems) = project.extensions(args);
+    let (registry, taken) = Project::registry(&catalogue);
+    let mut offer = project.offer(args, &catalogue);
+    offer.about.search.clone_from(&run.search);
+    let tools = tools(project, run.model, registry, offer, run.told);
+    let mut notices = project.notices(&catalogue.now().tools);
+    let offered = tools.snapshot();
+    let names: Vec<&str> = offered.names().collect();
+    notices.extend(project.settings.unknown_tools(&names));
+    notices.extend(problems.into_iter().chain(taken));
+    let hooks = project.hooks(run.session, run.log, &run.programs);
+    let mut env = environment(args, project, results_dir, run.programs);
+    env.search = run.search;
+    env.small_model = run.small_model;
+    let mut shared = shared(args, project, asking, env);
+    shared.hooks = hooks;
+    shared.catalogue = Some(catalogue);
+    Ok((shared, tools, notices))
+}
+
 fn log_run(log: &Writer, provider: &str, model: &str, branch: Option<String>) {
     let begun = Record::Run {
         version: VERSION,
@@ -199,9 +253,14 @@ fn log_run(log: &Writer, provider: &str, model: &str, branch: Option<String>) {
     let _ = log.write(AgentId::MAIN, &begun);
 }
 
-/// Who searches the web; what the person should know if nobody does, though the settings want it.
+/// The web search to use, and a notice if the settings ask for one that is not available.
 fn search(settings: &Settings, provider: &dyn Provider) -> (Option<WebSearch>, Option<String>) {
     let search = settings.web_search.clone();
+    // From now on its key is kept out of logs and commands.
+    search
+        .as_ref()
+        .and_then(WebSearch::key_variable)
+        .map(add_key_variable);
     if search != Some(WebSearch::Provider) {
         return (search, None);
     }
@@ -215,6 +274,22 @@ fn search(settings: &Settings, provider: &dyn Provider) -> (Option<WebSearch>, O
         return (None, Some(notice.to_owned()));
     }
     (search, None)
+}
+
+/// The model that answers questions about pages, if the settings name one.
+fn small_model(
+    settings: &Settings,
+    provider: &Arc<dyn Provider>,
+    session: &SessionId,
+) -> Option<SmallModel> {
+    let model = settings.small_model.clone()?;
+    Some(small_model::small_model(small_model::Parts {
+        provider: provider.clone(),
+        price: settings.prices.get(&model).copied(),
+        model,
+        retry: retries(settings),
+        session: session.0.clone(),
+    }))
 }
 
 fn tools(
@@ -311,6 +386,7 @@ fn environment(
         unasked: project.settings.unasked.unwrap_or_default(),
         ground: OnceLock::new(),
         search: None,
+        small_model: None,
         git: Git::new(programs.clone()),
         programs,
     }

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use self::args::{Args, Subcommand};
+use self::args::{Args, Subcommand, ToolsCommand};
 use crate::process::running;
 use crate::process::stderr::say;
 use crate::text::without_controls;
@@ -99,7 +99,25 @@ fn run(args: &Args) -> Result<u8, UsageError> {
         debug::log_to_file()?;
     }
     match &args.command {
-        Some(Subcommand::Tools { json, all }) => tools::run(args, listing(*json, *all)),
+        Some(Subcommand::Tools {
+            command: Some(ToolsCommand::Run { name, input, json }),
+            ..
+        }) => {
+            let json = *json;
+            tools::run::run(
+                args,
+                &tools::run::Wanted {
+                    tool: name,
+                    input,
+                    json,
+                },
+            )
+        }
+        Some(Subcommand::Tools {
+            json,
+            all,
+            command: None,
+        }) => tools::run(args, listing(*json, *all)),
         Some(Subcommand::Hooks { command }) => hooks::run(args, command),
         Some(Subcommand::Doctor { json }) => doctor::run(args, *json),
         Some(Subcommand::Completions { shell }) => {

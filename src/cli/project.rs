@@ -214,8 +214,8 @@ impl Project {
         Some(runner)
     }
 
-    /// Who searches the web, as far as that is known before the provider is.
-    fn search(&self, args: &Args) -> Option<WebSearch> {
+    /// The web search, as far as it is known before the provider is.
+    pub fn search(&self, args: &Args) -> Option<WebSearch> {
         let provider = args.provider.as_ref().or(self.settings.provider.as_ref());
         let serves = |name: &String| {
             Wire::named(name).is_some_and(|wire| wire.serves(ServerTool::WebSearch))
@@ -224,7 +224,7 @@ impl Project {
         search.filter(|search| *search != WebSearch::Provider || provider.is_none_or(serves))
     }
 
-    /// What files add, and what is wrong with them.
+    /// What files add, and the problems with them.
     pub fn extensions(&self, args: &Args) -> (Catalogue, Vec<String>) {
         let commands = Commands::default();
         let names = commands
@@ -254,7 +254,7 @@ impl Project {
         Tools::new(registry, self.offer(args, &catalogue))
     }
 
-    /// All tools, and what is wrong with those of files.
+    /// All tools, and the problems with those of files.
     pub fn registry(catalogue: &Catalogue) -> (Registry, Vec<String>) {
         let mut registry = Registry::built_in();
         let problems = custom::replace(&mut registry, &catalogue.now().tools);
@@ -279,7 +279,7 @@ impl Project {
         }
     }
 
-    /// The context window of a model, in tokens, where it is known.
+    /// The context window of a model, in tokens, if known.
     pub fn window(&self, model: &str) -> Option<u64> {
         self.settings
             .context_window

@@ -1,4 +1,7 @@
-//! `agent-tui tools`: what the model would be offered, and what becomes of the other tools.
+//! `agent-tui tools`: what the model would be offered, and the state of the other tools.
+
+pub mod run;
+mod terminal;
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Where the program keeps its files.
+//! Where the program stores its files.
 
 use std::fmt::Write as _;
 use std::fs::{DirBuilder, Permissions};
@@ -18,9 +18,9 @@ pub struct Dirs {
 }
 
 impl Dirs {
-    /// The platform's directories, unless `AGENT_TUI_CONFIG_DIR` and `AGENT_TUI_DATA_DIR` say otherwise. Without a home
-    /// the program still starts: with no configuration, because files in a place that everybody can write to could come
-    /// from anyone, and with a directory for temporary files for its data. A missing home directory is not created.
+    /// The platform's directories, unless `AGENT_TUI_CONFIG_DIR` and `AGENT_TUI_DATA_DIR` are set. Without a home the
+    /// program still starts: without configuration, because files in a world-writable place could come from anyone,
+    /// and with a temporary directory for its data. A missing home directory is not created.
     pub fn find() -> Self {
         let platform = directories::ProjectDirs::from("", "", "agent-tui");
         let choose = |variable: &str, standard: Option<PathBuf>, otherwise: PathBuf| {
@@ -49,7 +49,7 @@ impl Dirs {
         }
     }
 
-    /// What is off about the place: no home, nowhere to write, no programs to find.
+    /// Problems of the environment: no home, nowhere to write, no `PATH`.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let no_home = if self.home.is_dir() && !self.config.starts_with("/dev/null") {
@@ -102,12 +102,12 @@ impl Dirs {
         self.data.join("checkpoints")
     }
 
-    /// What running programs hold while they replace a file.
+    /// Locks of running programs while they replace a file.
     pub fn locks(&self) -> PathBuf {
         self.data.join("locks")
     }
 
-    /// Where it is written down what the program has failed at.
+    /// The log of panics.
     pub fn panic_log(&self) -> PathBuf {
         self.logs().join("panic.log")
     }
@@ -117,13 +117,14 @@ impl Dirs {
     }
 }
 
-/// Where data goes without a home.
+/// Where data is stored without a home.
 fn temporary() -> PathBuf {
     let user = rustix::process::getuid().as_raw();
     std::env::temp_dir().join(format!("agent-tui-{user}"))
 }
 
-/// Creates a directory, with its parents, that only its owner may enter. A directory owned by another user is refused.
+/// Creates a directory, with its parents, that only its owner may enter. A directory owned by another user is
+/// refused.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     let data = std::fs::metadata(path)?;
@@ -137,7 +138,7 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What a workspace is called on disk, in 32 hexadecimal digits. A beginning of it will do where a mistake costs little.
+/// The key of a workspace in file names, 32 hexadecimal digits. A prefix is enough if a collision costs little.
 pub fn workspace_key(workspace: &Path) -> String {
     let hash = Sha256::digest(workspace.as_os_str().as_encoded_bytes());
     hash.iter().take(16).fold(String::new(), |mut key, byte| {
@@ -146,14 +147,14 @@ pub fn workspace_key(workspace: &Path) -> String {
     })
 }
 
-/// The beginning of a [`workspace_key`], for what has another name beside it.
+/// The prefix of a [`workspace_key`], for file names that also contain another name.
 pub fn short_workspace_key(workspace: &Path) -> String {
     let mut key = workspace_key(workspace);
     key.truncate(12);
     key
 }
 
-/// The name of the file that holds what is known about a workspace.
+/// The name of the file with the data of a workspace.
 pub fn name_for(workspace: &Path) -> String {
     format!("{}.json", workspace_key(workspace))
 }
@@ -163,7 +164,7 @@ mod tests {
     use super::{name_for, short_workspace_key};
     use std::path::Path;
 
-    /// Sessions, drafts, trust and rules of people are found by these.
+    /// Sessions, drafts, trust and rules are found by these names.
     #[test]
     fn the_names_of_a_workspace_never_change() {
         let workspace = Path::new("/home/me/shop");

@@ -1,7 +1,7 @@
-//! A TOML file that a person wrote, and what is wrong in it.
+//! A TOML file that a person wrote, and its mistakes.
 //!
-//! Reading goes on behind a mistake: a broken line is reported and passed over, the rest counts. What the entries mean is
-//! the reader's business; here they keep their places, so that every [`Problem`] can point at its line and column.
+//! Reading continues after a mistake: a broken line is reported and skipped, the rest applies. The reader interprets
+//! the entries; here they keep their positions, so that every [`Problem`] can name its line and column.
 
 use std::fmt;
 use std::ops::Range;
@@ -34,17 +34,17 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// A name or a value, with its place in the text.
+/// A name or a value, with its position in the text.
 pub type Name<'a> = Spanned<DeString<'a>>;
 pub type Value<'a> = Spanned<DeValue<'a>>;
 
-/// The entries of a file, with their places.
+/// The entries of a file, with their positions.
 #[derive(Debug)]
 pub struct Document<'a> {
     file: &'a Path,
     text: &'a str,
     root: DeTable<'a>,
-    /// The lines that TOML does not understand; what the parser guessed there is not used.
+    /// The lines that are not valid TOML; what the parser recovered there is not used.
     broken: Vec<usize>,
 }
 
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_line_does_not_spoil_the_others() {
+    fn a_broken_line_does_not_affect_the_others() {
         assert_eq!(
             read("a = 1\nb = two\nc+d = 3\ne = 'f\ng = 'h'\na = 2\n"),
             (
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_says_where_what_and_what_to_do() {
+    fn a_problem_has_its_place_and_a_hint() {
         let (document, _) = Document::read("a = 1\n", Path::new("keys.toml"));
         let problem = document.problem(&(4..5), "`1` is no word", "write a word");
         assert_eq!(

@@ -1,5 +1,4 @@
-//! Changes one place in a settings file and leaves the rest of it as it is: order, indentation, blanks, comments.
-//! Pure.
+//! Changes one place in a settings file and keeps the rest as it is: order, indentation, blanks, comments. Pure.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
@@ -10,16 +9,16 @@ use super::json::{self, Inside, Node, Wrong, place};
 /// A change of a JSON object.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change<'c> {
-    /// The key has this value.
+    /// Set the key to this value.
     Set(&'c [&'c str], Value),
-    /// The list has this text, at its end if it is new.
+    /// Add this text to the end of the list, unless it is there.
     Add(&'c [&'c str], &'c str),
-    /// The list has this text no more.
+    /// Remove this text from the list.
     Remove(&'c [&'c str], &'c str),
 }
 
 impl Change<'_> {
-    /// The text with the change made; what is missing on the way is made. `None` if there is nothing to change.
+    /// The text after the change; missing parents are created. `None` if there is nothing to change.
     pub fn apply(&self, text: &str) -> Result<Option<String>, Wrong> {
         let (old, node) = json::read(text)?;
         let mut new = old.clone();
@@ -28,12 +27,12 @@ impl Change<'_> {
             return Ok(None);
         }
         let same = |edited: &String| json::read(edited).is_ok_and(|(value, _)| value == new);
-        // If the careful edit failed, for example because a key occurs twice, the file is written as a whole.
+        // If the careful edit fails, for example because a key occurs twice, the file is written as a whole.
         let whole = || format!("{new:#}\n");
         Ok(Some(self.edited(text).filter(same).unwrap_or_else(whole)))
     }
 
-    /// The text with the change made in its own layout.
+    /// The text after the change, in its own layout.
     fn edited(&self, text: &str) -> Option<String> {
         let root = CstRootNode::parse(text, &ParseOptions::default()).ok()?;
         let object = root.object_value()?;
@@ -80,8 +79,8 @@ impl Change<'_> {
     }
 }
 
-/// The value that `keys` lead to; what is missing is made, with `last` at its end. `None` where something else than an
-/// object is in the way.
+/// The value at `keys`; missing parents are created, with `last` at the end. `None` if something on the way is not an
+/// object.
 fn find<'v>(value: &'v mut Value, keys: &[&str], last: &Value) -> Option<&'v mut Value> {
     let Some((key, rest)) = keys.split_first() else {
         return Some(value);
@@ -123,7 +122,7 @@ fn in_the_way(text: &str, node: &Node, keys: &[&str], what: &str) -> Wrong {
     }
 }
 
-/// The list that `keys` lead to.
+/// The list at `keys`.
 fn list_at(object: &CstObject, keys: &[&str]) -> Option<CstArray> {
     match innermost(object, keys) {
         (inner, [key]) => member(&inner, key)?.array_value(),
@@ -131,7 +130,7 @@ fn list_at(object: &CstObject, keys: &[&str]) -> Option<CstArray> {
     }
 }
 
-/// Sets a value where it stands, or at the end of the innermost object on the way to it.
+/// Sets a value in place, or at the end of the innermost existing object.
 fn set(object: &CstObject, keys: &[&str], value: &Value) -> Option<()> {
     let (inner, rest) = innermost(object, keys);
     let (key, rest) = rest.split_first()?;
@@ -149,7 +148,7 @@ fn set(object: &CstObject, keys: &[&str], value: &Value) -> Option<()> {
     Some(())
 }
 
-/// The object that holds the value at `keys`, or as deep as there are objects; and the keys that are left from there.
+/// The object that contains the value at `keys`, as deep as objects exist; and the remaining keys.
 fn innermost<'k>(object: &CstObject, keys: &'k [&'k str]) -> (CstObject, &'k [&'k str]) {
     if let [key, rest @ ..] = keys
         && !rest.is_empty()
@@ -176,7 +175,7 @@ fn remove(list: &CstArray, item: &str) {
             element.remove();
         }
     }
-    // The blank before the second item, now that this is the first.
+    // The blank before the second item, which is now the first.
     if !had_blank
         && starts_with_blank(list)
         && let Some(blank) = list.child_at_index(1)
@@ -185,7 +184,7 @@ fn remove(list: &CstArray, item: &str) {
     }
 }
 
-/// Every item of a new list on a line of its own: it is going to grow.
+/// Puts every item of a new list on its own line, because the list will grow.
 fn spread(node: &CstNode) {
     if let Some(list) = node.as_array().filter(|list| !list.elements().is_empty()) {
         list.ensure_multiline();

@@ -1,10 +1,11 @@
 //! The front matter of Markdown files: `key: value` lines between two lines of dashes, and the text below.
 //!
-//! Such files are written by hand for other programs, too, and many are no valid YAML: a description with a colon in it is
-//! common. So this reads what people mean: a line is a key and the rest of the line, a list is in brackets, between commas or one
-//! item a line, `|` and `>` begin a text of several lines, indented lines belong to the key above.
+//! Such files are also written by hand for other programs, and many are not valid YAML: a description with a colon in
+//! it is common. So this reads what people mean: a line is a key and the rest of the line; a list is in brackets,
+//! between commas or one item per line; `|` and `>` begin a text of several lines; indented lines belong to the key
+//! above.
 
-/// What stands in a file. Pure.
+/// The content of a file. Pure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FrontMatter {
     pub fields: Vec<Field>,
@@ -26,7 +27,7 @@ pub enum Value {
     List(Vec<String>),
 }
 
-/// What is wrong, and in which line.
+/// A mistake and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
     pub line: usize,
@@ -36,7 +37,7 @@ pub struct Mistake {
 const FENCE: &str = "---";
 
 impl FrontMatter {
-    /// Reads a file; one without front matter is all text.
+    /// Reads a file; without front matter the whole file is the text.
     pub fn read(text: &str) -> Result<Self, Mistake> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = text.lines().enumerate();
@@ -54,7 +55,7 @@ impl FrontMatter {
         let end = all.iter().position(|(_, line)| line.trim_end() == FENCE);
         let end = end.ok_or_else(|| Mistake {
             line: 1,
-            problem: "the front matter has no end: a line `---` is missing".to_owned(),
+            problem: "the front matter is not closed: a line `---` is missing".to_owned(),
         })?;
         let below = all[end + 1..].iter().map(|(_, line)| *line);
         let body = below.collect::<Vec<_>>().join("\n").trim().to_owned();
@@ -62,12 +63,12 @@ impl FrontMatter {
         Ok(Self { fields, body })
     }
 
-    /// The field of this name. Of several the last one counts.
+    /// The field with this name. Of several, the last one.
     pub fn field(&self, key: &str) -> Option<&Field> {
         self.fields.iter().rev().find(|field| field.key == key)
     }
 
-    /// The text of a field that has some.
+    /// The text of a field that is not empty.
     pub fn text(&self, key: &str) -> Option<String> {
         let text = match &self.field(key)?.value {
             Value::Text(text) => text.clone(),
@@ -76,7 +77,7 @@ impl FrontMatter {
         (!text.is_empty()).then_some(text)
     }
 
-    /// The items of a field: a list, or a text with commas. `None` where the field is not there.
+    /// The items of a field: a list, or a text with commas. `None` if the field is missing.
     pub fn list(&self, key: &str) -> Option<Vec<String>> {
         Some(match &self.field(key)?.value {
             Value::List(items) => items.clone(),
@@ -109,7 +110,7 @@ fn fields(lines: &[(usize, &str)]) -> Result<Vec<Field>, Mistake> {
         let Some((key, rest)) = found.filter(|(key, _)| is_key(key)) else {
             return Err(Mistake {
                 line,
-                problem: format!("`{}` is no `key: value`", text.trim()),
+                problem: format!("`{}` is not `key: value`", text.trim()),
             });
         };
         let more = lines[at..].iter();
@@ -190,7 +191,7 @@ fn split_outside_parentheses(text: &str, is_gap: impl Fn(char) -> bool) -> Vec<&
 fn unquoted(text: &str) -> String {
     let inner = |quote: char| {
         let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
-        // `"a" and "b"` begins and ends with quotes, and is not quoted.
+        // `"a" and "b"` begins and ends with quotes, but is not quoted.
         (!inner.contains(quote) || inner.contains(&format!("\\{quote}"))).then_some(inner)
     };
     if let Some(inner) = inner('"') {
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_values_stand_above_the_text() {
+    fn keys_and_values_come_before_the_text() {
         let found = read("---\nname: a\ndescription: \"Use: it\"\n---\n\nYou are a.\n\nMore.\n");
         assert_eq!(found.text("name").as_deref(), Some("a"));
         assert_eq!(found.text("description").as_deref(), Some("Use: it"));
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_any_is_all_text() {
+    fn a_file_without_front_matter_is_all_text() {
         let found = read("\u{feff}# Title\n\n---\n\nText\n");
         assert_eq!(found.fields, []);
         assert_eq!(found.body, "# Title\n\n---\n\nText");
@@ -286,7 +287,7 @@ mod tests {
     fn a_mistake_has_its_line() {
         let wrong = |text: &str| FrontMatter::read(text).expect_err("a mistake");
         assert_eq!(wrong("---\nname: a\n").line, 1);
-        let problem = "`just words` is no `key: value`".to_owned();
+        let problem = "`just words` is not `key: value`".to_owned();
         assert_eq!(
             wrong("---\nname: a\njust words\n---\n"),
             Mistake { line: 3, problem }

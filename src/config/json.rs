@@ -1,7 +1,7 @@
-//! A JSON text that a person wrote, with the place of every value. Pure.
+//! A JSON text that a person wrote, with the position of every value. Pure.
 //!
-//! It may have comments. They are blanked out first, so that every other byte keeps its place and serde's reader alone
-//! decides what the text means and whether it is JSON.
+//! It may have comments. They are replaced by blanks first, so that every other byte keeps its position and serde's
+//! parser alone decides what the text means and whether it is JSON.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub struct Wrong {
     pub problem: String,
 }
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     pub span: Range<usize>,
@@ -31,14 +31,14 @@ pub struct Node {
 pub enum Inside {
     Object(Vec<Member>),
     List(Vec<Node>),
-    /// A text, a number, true, false or null.
+    /// A string, a number, true, false or null.
     Plain,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     pub name: String,
-    /// Where its name begins.
+    /// The position of its name.
     pub start: usize,
     pub value: Node,
 }
@@ -52,14 +52,14 @@ impl Node {
         }
     }
 
-    /// The value that a key has; if a key occurs twice, the last one, as JSON readers do.
+    /// The value of a key; if a key occurs twice, the last one, as JSON readers do.
     pub fn get(&self, name: &str) -> Option<&Node> {
         let mut members = self.members().iter().rev();
         let found = members.find(|member| member.name == name);
         found.map(|member| &member.value)
     }
 
-    /// The members whose names occurred before.
+    /// The members whose names have occurred before.
     pub fn repeated(&self) -> impl Iterator<Item = &Member> {
         let mut seen = std::collections::HashSet::new();
         let members = self.members().iter();
@@ -81,11 +81,11 @@ pub fn read(text: &str) -> Result<(Value, Node), Wrong> {
     Ok((value, Node::from(&node)))
 }
 
-/// The same text with blanks for its comments.
+/// The same text with blanks in place of comments.
 pub fn without_comments(text: &str) -> Cow<'_, str> {
     let mut scanner = Scanner::new(text, &ScannerOptions::default());
     let mut blanks: Vec<Range<usize>> = Vec::new();
-    // What the scanner does not understand is left for the reader to complain about.
+    // The parser reports what the scanner does not understand.
     while let Ok(Some(token)) = scanner.scan() {
         if let Token::CommentLine(_) | Token::CommentBlock(_) = token {
             blanks.push(scanner.token_start()..scanner.token_end());
@@ -100,11 +100,11 @@ pub fn without_comments(text: &str) -> Cow<'_, str> {
             page[byte] = b' ';
         }
     }
-    // Whole characters were blanked, so it is text still.
+    // Only whole characters were replaced, so it is still text.
     String::from_utf8(page).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// What the parser says, with the place before the problem and not again at its end.
+/// The parser's message, with the place before the problem and not again at its end.
 pub fn wrong(text: &str, error: &serde_json::Error) -> Wrong {
     let whole = error.to_string();
     let problem = whole
@@ -132,7 +132,7 @@ pub fn place(text: &str, offset: usize) -> (usize, usize) {
 }
 
 impl From<&ast::Value<'_>> for Node {
-    /// No deeper than serde's reader has gone before.
+    /// Not deeper than serde's parser has accepted.
     fn from(value: &ast::Value<'_>) -> Self {
         let inside = match value {
             ast::Value::Object(object) => {
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_has_its_place() {
+    fn every_value_has_its_position() {
         let text = "{\n  \"a\": [1, \"x\\\"y\"],\n  \"ä\": {\"b\": null}\n}\n";
         let (_, node) = read(text).expect("JSON");
         let names: Vec<_> = node
@@ -182,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_stands_there_twice_is_found() {
+    fn a_duplicate_key_is_found() {
         let (_, node) = read(r#"{"a": 1, "b": 2, "a": 3}"#).expect("JSON");
         let repeated: Vec<_> = node.repeated().map(|member| member.start).collect();
         assert_eq!(repeated, [17]);
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_line_and_its_column_in_characters() {
+    fn a_mistake_is_reported_with_line_and_column_in_characters() {
         assert_eq!(
             read("{\n  \"ä\" oops\n}")
                 .map(|_| ())
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_are_passed_over_and_move_nothing() {
+    fn comments_are_skipped_and_positions_stay() {
         let text = "// mine\n{\n  \"a\": /* why */ [1, 2 /* , */], // ä \"b\": 3\n  \"url\": \"http://x/*\"\n}\n";
         let (value, node) = read(text).expect("JSON");
         let expected = serde_json::json!({"a": [1, 2], "url": "http://x/*"});
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_added_to_json() {
+    fn no_other_extension_of_json_is_accepted() {
         for text in [
             "[1,]",
             r#"{"a": 1, /* last */}"#,

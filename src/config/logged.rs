@@ -1,14 +1,14 @@
-//! Text from outside, as the debug log has it: without keys, on one line, and no longer than helps.
+//! Text from outside in the debug log: without secrets, on one line, and of limited length.
 
 use std::fmt::{self, Display, Write};
 
 use super::hidden;
 
-/// More than this of a text is left out in the middle: errors stand at the end.
+/// Longer texts are cut in the middle, because errors are at the end.
 const HEAD: usize = 1_500;
 const TAIL: usize = 500;
 
-/// Made ready when it is written, so it costs nothing where nothing is logged.
+/// Formatted when it is written, so that it costs nothing if logging is off.
 pub struct Logged<T>(T);
 
 pub fn logged<T: Display>(text: T) -> Logged<T> {
@@ -17,7 +17,7 @@ pub fn logged<T: Display>(text: T) -> Logged<T> {
 
 impl<T: Display> Display for Logged<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Before it is cut: half a key is not recognised.
+        // Before cutting, because a part of a key is not recognised.
         let text = hidden(self.0.to_string());
         let length = text.chars().count();
         if length <= HEAD + TAIL {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_text_both_ends_are_there() {
+    fn a_long_text_keeps_both_ends() {
         let text = format!("begin {} end", "é".repeat(5_000));
         let shown = logged(&text).to_string();
         assert!(shown.starts_with("begin é") && shown.ends_with("é end"));

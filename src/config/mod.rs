@@ -1,5 +1,5 @@
-//! Where the program keeps its files, and how they are read and written: bounded, without secrets, and with errors that name the
-//! file, the line and the column.
+//! Where the program stores its files, and how they are read and written: bounded, without secrets, and with errors
+//! that name the file, the line and the column.
 
 pub mod dirs;
 pub mod document;
@@ -20,12 +20,12 @@ pub use document::{Document, Problem};
 pub use logged::logged;
 pub use secrets::{KEY_VARIABLES, add_key_variable, hidden, key_variables, keys, without_keys};
 
-/// A longer settings file is refused: people do not write such.
+/// A longer settings file is refused.
 pub const LONGEST_FILE: u64 = 4 << 20;
 
-/// Reads a regular file of at most `limit` bytes. A project may put anything in its place: a pipe that nobody writes to, a
-/// device that never ends. Whatever is read from a place that others can write to is read through here, or from what
-/// [`open_regular`] opens.
+/// Reads a regular file of at most `limit` bytes. A project may contain anything under this name: a pipe that nobody
+/// writes to, a device that never ends. Everything from a place that others can write to is read through this
+/// function, or from a file that [`open_regular`] opened.
 pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path, OpenOptions::new().read(true))?;
     if file.metadata()?.len() > limit {
@@ -35,7 +35,7 @@ pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_bounded(file, limit)
 }
 
-/// Reads what the person names on the command line, which may be a pipe, but has an end.
+/// Reads a file that the person names on the command line, which may be a pipe, but has an end.
 pub fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_bounded(File::open(path)?, limit)
 }
@@ -58,7 +58,7 @@ fn too_long(limit: u64) -> io::Error {
     )
 }
 
-/// Opens a regular file, and nothing else; never waits for the other end of a pipe.
+/// Opens regular files only; never waits for the other end of a pipe.
 pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let no_wait = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = options.custom_flags(no_wait).open(path)?;
@@ -71,7 +71,7 @@ pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> 
     ))
 }
 
-/// Whether an error of reading says that there is nothing to read.
+/// Whether a read error means that the file does not exist.
 pub fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -79,7 +79,7 @@ pub fn is_missing(error: &io::Error) -> bool {
     )
 }
 
-/// The system's words for an error, without its number.
+/// The system's message for an error, without its number.
 pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     let words = text.split(" (os error").next().unwrap_or(&text);

@@ -1,7 +1,7 @@
 //! Changes one place in a settings file on disk: locked, read again, replaced as a whole or not at all.
 //!
-//! Several programs may do it at the same time; none loses what another has written. A file that does not parse is never
-//! touched. All of it blocks: not for an async thread.
+//! Several programs may do this at the same time; none loses the changes of another. A file that cannot be parsed is
+//! never changed. Everything here blocks: not for an async thread.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use super::edit::Change;
 use super::json::Wrong;
 use super::{LONGEST_FILE, open_regular, read_regular};
 
-/// How long another program may keep the lock; it needs a few milliseconds.
+/// How long to wait for another program's lock; it needs a few milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
@@ -36,7 +36,7 @@ impl SaveError {
     }
 }
 
-/// Who may read a file that is new.
+/// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fresh {
     Private,
@@ -44,23 +44,23 @@ pub enum Fresh {
     Ordinary,
 }
 
-/// Sets a setting of the person's own file, which is made if it is missing.
+/// Sets a setting in the person's own file, which is created if it is missing.
 pub fn set(file: &Path, key: &str, value: &str) -> Result<(), SaveError> {
     change(file, &Change::Set(&[key], value.into()))
 }
 
-/// Changes the person's own file, which is made if it is missing.
+/// Changes the person's own file, which is created if it is missing.
 pub fn change(file: &Path, change: &Change<'_>) -> Result<(), SaveError> {
     let folder = file.parent().unwrap_or(file);
     std::fs::create_dir_all(folder).map_err(SaveError::io(folder))?;
-    // The file itself is replaced, so it cannot be what is locked.
+    // The file itself is replaced, so it cannot be the one that is locked.
     let _lock = lock(&folder.join(".settings.lock")).map_err(SaveError::io(file))?;
-    // Where people keep their files together, this is a link.
+    // For people who manage their configuration files in one place, this is a link.
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     change_locked(&real, change, Fresh::Private)
 }
 
-/// Changes a file whose lock the caller has.
+/// Changes a file whose lock the caller holds.
 pub fn change_locked(file: &Path, change: &Change<'_>, fresh: Fresh) -> Result<(), SaveError> {
     let text = match read_regular(file, LONGEST_FILE) {
         Ok(bytes) => String::from_utf8(bytes)
@@ -83,7 +83,7 @@ pub fn change_locked(file: &Path, change: &Change<'_>, fresh: Fresh) -> Result<(
     }
 }
 
-/// One writer at a time, until the file is dropped.
+/// One writer at a time, until the returned file is dropped.
 pub fn lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true).mode(0o600);
@@ -93,7 +93,7 @@ pub fn lock(path: &Path) -> io::Result<File> {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) if Instant::now() < until => {
-                // Not all at the same moment again.
+                // A random pause, so that waiting programs do not retry at the same moment.
                 std::thread::sleep(LOCK_PAUSE.mul_f64(0.5 + fastrand::f64()));
             }
             Err(TryLockError::WouldBlock) => {
@@ -110,11 +110,11 @@ pub fn lock(path: &Path) -> io::Result<File> {
 enum Mode {
     /// What the umask leaves of this.
     New(u32),
-    /// Exactly this, as another had it.
+    /// Exactly this mode, from the old file.
     Kept(u32),
 }
 
-/// Puts the whole text there or nothing; a file that exists keeps its mode.
+/// Writes the whole text or nothing; an existing file keeps its mode.
 pub fn replace(path: &Path, text: &str, fresh: Fresh) -> io::Result<()> {
     let mode = match path.metadata() {
         Ok(data) => Mode::Kept(data.permissions().mode() & 0o777),
@@ -124,25 +124,25 @@ pub fn replace(path: &Path, text: &str, fresh: Fresh) -> io::Result<()> {
         }),
     };
     put(path, text.as_bytes(), mode)?;
-    // The new name is on the disk, too; where that cannot be asked for, it is the kernel's.
+    // Sync the directory too, so that the new name is on the disk; best effort.
     let folder = path.parent().unwrap_or(path);
     let _ = File::open(folder).and_then(|folder| folder.sync_data());
     Ok(())
 }
 
-/// Puts the whole content there, readable by its owner only, or nothing.
+/// Writes the whole content, readable by its owner only, or nothing.
 pub fn put_private(path: &Path, content: &[u8]) -> io::Result<()> {
     put(path, content, Mode::New(0o600))
 }
 
-/// The same without waiting for the disk: after a failure of the machine it may hold less.
+/// The same without waiting for the disk: after a crash of the machine it may be truncated.
 pub fn put_private_soon(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = beside(path, content, Mode::New(0o600))?;
     temporary.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
-/// Writes beside the place, on the disk, and moves it there; what goes wrong leaves nothing behind.
+/// Writes to a temporary file in the same directory, syncs it and renames it; an error leaves nothing behind.
 fn put(path: &Path, content: &[u8], mode: Mode) -> io::Result<()> {
     let temporary = beside(path, content, mode)?;
     temporary.as_file().sync_data()?;
@@ -169,12 +169,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_changes_and_the_rest_stays_as_it_is_written() {
+    fn a_setting_changes_and_the_rest_of_the_file_stays() {
         let folder = tempfile::tempdir().expect("a directory");
         let file = folder.path().join("config/settings.json");
         set(&file, "theme", "dark").expect("made");
         let mode = file.metadata().expect("there").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "it may come to hold secrets");
+        assert_eq!(mode & 0o777, 0o600, "it may contain secrets later");
         std::fs::write(&file, r#"{"z": 1, "theme":"dark", "a": {"b": []}}"#).expect("written");
         set(&file, "theme", "light").expect("changed");
         let text = std::fs::read_to_string(&file).expect("readable");
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_a_link_and_a_mark_at_the_beginning_stays_there() {
+    fn a_link_stays_a_link_and_a_byte_order_mark_stays() {
         let folder = tempfile::tempdir().expect("a directory");
         let (real, link) = (folder.path().join("real"), folder.path().join("link"));
         std::fs::write(&real, "\u{feff}{}").expect("written");

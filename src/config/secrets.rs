@@ -1,8 +1,8 @@
-//! Keys of providers: what must never be written down, and never reaches a command.
+//! API keys of providers: they must never be logged, and never reach a command.
 
 use std::sync::{OnceLock, PoisonError, RwLock};
 
-/// The variables that hold keys of providers.
+/// The variables with API keys of providers.
 pub const KEY_VARIABLES: [&str; 3] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -55,7 +55,7 @@ fn key_in(variable: &str) -> Option<String> {
     Some(value.trim().to_owned()).filter(|value| value.len() >= SHORTEST_KEY)
 }
 
-/// Takes the keys out of some bytes.
+/// Removes the keys from some bytes.
 pub fn without_keys(bytes: &mut Vec<u8>, keys: &[String]) {
     for key in keys {
         let mut from = 0;
@@ -78,7 +78,8 @@ pub fn hidden(text: String) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Takes keys out of bytes that come in pieces. What may be the beginning of a key waits for the rest.
+/// Removes keys from bytes that arrive in pieces. What may be the beginning of a key is held back until the rest
+/// arrives.
 #[derive(Debug, Default)]
 pub struct Veil {
     keys: Vec<String>,
@@ -96,7 +97,7 @@ impl Veil {
         Self { keys, held }
     }
 
-    /// What can be shown of all that has come.
+    /// The part of the input so far that can be shown.
     pub fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut all = std::mem::take(&mut self.held);
         all.extend_from_slice(bytes);
@@ -107,13 +108,13 @@ impl Veil {
         all
     }
 
-    /// What was held back: no more comes.
+    /// The held back bytes, when no more input follows.
     pub fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }
 }
 
-/// How much of a key, but not all of it, the bytes end with.
+/// How many bytes at the end are the beginning of a key.
 fn beginning_at_end(bytes: &[u8], key: &str) -> usize {
     let key = key.as_bytes();
     let longest = key.len().saturating_sub(1).min(bytes.len());
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_goes_wherever_it_stands() {
+    fn every_key_is_removed_wherever_it_is() {
         assert_eq!(
             cleaned("key-1key-1 key-2", &["key-1", "key-2"]),
             "[redacted][redacted] [redacted]"
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_comes_in_pieces_is_found() {
+    fn a_key_that_arrives_in_pieces_is_found() {
         let text = "sekret-1 sekret-1sekre sekret-";
         for size in 1..text.len() {
             let mut veil = Veil::over(vec!["sekret-1".to_owned()]);
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_no_key_is_not_held_back() {
+    fn bytes_that_cannot_be_a_key_are_not_held_back() {
         let mut veil = Veil::over(vec!["sekret-1".to_owned()]);
         assert_eq!(veil.pass(b"hello\n"), b"hello\n");
     }

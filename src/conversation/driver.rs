@@ -65,8 +65,8 @@ pub struct Conversation {
     account: Account,
     /// What it has used itself since this was last reported.
     unreported: Option<Account>,
-    /// What its subagents have used in this exchange.
-    used_by_subagents: Usage,
+    /// What its subagents, and models that its calls asked, have used in this exchange.
+    used_by_others: Spending,
     retry: retry::Policy,
     hooks: HookCaller,
     pub(super) token: CancellationToken,
@@ -123,7 +123,7 @@ impl Conversation {
             account: Account::after(parts.limits.price, parts.journal.history().spending()),
             limits: parts.limits,
             unreported: None,
-            used_by_subagents: Usage::default(),
+            used_by_others: Spending::nothing(),
             retry: parts.retry,
             token: parts.token,
             events: parts.events,
@@ -174,7 +174,7 @@ impl Conversation {
     /// Counts what a subagent of it has used.
     pub fn count_other(&mut self, spending: &Spending) {
         self.account.count_other(spending);
-        self.used_by_subagents.add(spending.used);
+        self.used_by_others.add(spending);
         self.count_in_limits(*spending);
         let spending = self.account.spending();
         self.journal.append(Record::Spent { spending });
@@ -231,7 +231,13 @@ impl Conversation {
             }
             None => TurnSummary::of(ending, took),
         };
-        summary.usage.add(self.used_by_subagents);
+        let mut used = Spending {
+            used: summary.usage,
+            cost: summary.cost,
+            context: None,
+        };
+        used.add(&self.used_by_others);
+        (summary.usage, summary.cost) = (used.used, used.cost);
         self.close();
         let denials = self.journal.history().denials().to_vec();
         self.journal.append(telling::ended(&summary));
@@ -498,7 +504,19 @@ impl Conversation {
         {
             self.permitted.insert(*call);
         }
+        let spent = report.spent();
         exchange.executor.handle(report, &mut self.journal);
+        for spending in spent {
+            self.count_call(&spending);
+        }
+    }
+
+    /// Counts what a call of it has used: a subagent reports it, too.
+    fn count_call(&mut self, spending: &Spending) {
+        let fresh = || Account::new(self.limits.price);
+        let unreported = self.unreported.get_or_insert_with(fresh);
+        unreported.count_other(spending);
+        self.count_other(spending);
     }
 
     /// Hooks only see messages that the person wrote.

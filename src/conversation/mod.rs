@@ -10,6 +10,7 @@ pub mod driver;
 pub mod hook_caller;
 pub mod journal;
 pub mod limits;
+pub mod small_model;
 pub mod spending;
 mod trace;
 pub mod turn;

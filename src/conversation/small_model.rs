@@ -9,6 +9,7 @@ use crate::protocol::{Block, Message, Price, StopReason};
 use crate::provider::{
     Batch, Provider, ProviderError, ProviderErrorKind, Request, Response, retry,
 };
+use crate::text::shortened;
 use crate::tools::small_model::{Answer, Query, SmallModel};
 
 /// The longest answer, in tokens.
@@ -65,17 +66,16 @@ impl Parts {
     }
 
     fn request(&self, query: Query) -> Request {
-        let Query { question, mut text } = query;
-        if text.len() > LONGEST_TEXT {
-            text.truncate(text.floor_char_boundary(LONGEST_TEXT));
-            text.push_str("\n\n[the rest of the document is left out]");
-        }
+        let Query { question, text } = query;
+        let rest = "\n\n[the rest of the document is left out]";
+        let text = shortened(&text, LONGEST_TEXT, rest);
         let prompt = format!("<document>\n{text}\n</document>\n\n{question}");
         Request {
             model: self.model.clone(),
             system: vec![include_str!("../../assets/prompts/page.md").to_owned()],
             messages: Arc::new(vec![Message::user(prompt)]),
             tools: Arc::default(),
+            lasting_tools: 0,
             max_tokens: MAX_OUTPUT_TOKENS,
             session: self.session.clone(),
         }

@@ -47,9 +47,7 @@ impl Account {
 
     /// Counts what a subagent of this conversation has used.
     pub fn count_other(&mut self, other: &Spending) {
-        self.spending.used.add(other.used);
-        let costs = self.spending.cost.zip(other.cost);
-        self.spending.cost = costs.map(|(before, more)| before + more);
+        self.spending.add(other);
     }
 
     pub fn spending(&self) -> Spending {

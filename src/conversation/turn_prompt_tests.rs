@@ -77,6 +77,32 @@ fn a_refused_first_message_ends_the_exchange() {
 }
 
 #[test]
+fn a_message_that_could_not_be_made_is_not_sent() {
+    let mut turn = looked_at();
+    let nexts = turn.handle(Fact::Unsendable("no".to_owned()));
+    assert_eq!(nexts, [Next::Refuse, not_sent()]);
+    assert_eq!(turn.handle(Fact::Prompted(message("late"))), []);
+    // Once it is there, it is sent.
+    let mut turn = sent();
+    assert_eq!(turn.handle(Fact::Unsendable("no".to_owned())), []);
+}
+
+#[test]
+fn an_interrupt_before_the_message_is_there_ends_the_exchange() {
+    let mut turn = looked_at();
+    let text = "your message was not sent: you stopped it while its commands were running";
+    assert_eq!(
+        turn.handle(Fact::Interrupted),
+        [
+            Next::Refuse,
+            Next::Warn(text.to_owned()),
+            Next::Finish(Ending::Interrupted)
+        ]
+    );
+    assert_eq!(turn.handle(Fact::Prompted(message("late"))), []);
+}
+
+#[test]
 fn a_refused_later_message_is_left_out_and_a_halt_ends_the_exchange() {
     for halts in [false, true] {
         let mut turn = sent();

@@ -513,6 +513,8 @@ impl Executor {
                     observer.observe(Observed::Activated(tools.clone()));
                     self.context.tools.activate(&tools);
                 }
+                // The conversation counts it.
+                ContextChange::Spent(_) => {}
             }
         }
     }

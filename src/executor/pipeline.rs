@@ -23,7 +23,7 @@ use super::time_limit;
 use crate::config::logged;
 use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading, judge_writing};
 use crate::protocol::{
-    AnswerNote, CallInput, CallRef, ForPerson, Phase, Printed, Question, Shown, ToolCall,
+    AnswerNote, CallInput, CallRef, ForPerson, Phase, Printed, Question, Shown, Spending, ToolCall,
     ToolResult, WireId, said_by_hooks,
 };
 use crate::settings::ToolSettings;
@@ -74,6 +74,23 @@ pub struct Done {
     pub for_person: ForPerson,
     /// What a person sees of it.
     pub shown: Shown,
+}
+
+impl Report {
+    /// What the call has used, if it has asked a model itself.
+    pub fn spent(&self) -> Vec<Spending> {
+        let Report::Finished(_, done) = self else {
+            return Vec::new();
+        };
+        let spent = done.changes.iter().filter_map(|change| match change {
+            ContextChange::Spent(spending) => Some(*spending),
+            ContextChange::Cwd(_)
+            | ContextChange::Mode(_)
+            | ContextChange::Todos(_)
+            | ContextChange::Activated(_) => None,
+        });
+        spent.collect()
+    }
 }
 
 /// A call that failed, and how that affects its siblings.

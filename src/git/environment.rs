@@ -1,10 +1,11 @@
-//! The environment in which git starts nothing by itself.
+//! The environment in which git does not start other programs.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Variables that steer git: where it finds a repository, which configuration it reads, what it starts.
+/// The prefix of variables that control git: where it finds a repository, which configuration it reads, what it
+/// starts.
 const STEERING: &str = "GIT_";
 
 /// What git must not do when it runs without asking: take locks, fetch, or prompt.
@@ -14,7 +15,7 @@ const VARIABLES: [(&str, &str); 3] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// Settings that win over those of all files.
+/// Settings that override those of all files.
 const SETTINGS: [(&str, &str); 13] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
@@ -22,32 +23,32 @@ const SETTINGS: [(&str, &str); 13] = [
     ("log.showSignature", "false"),
     // The other ways to show a merge run merge drivers, and write.
     ("log.diffMerges", "separate"),
-    // The others run git in a submodule, with the configuration there.
+    // The other formats run git in a submodule, with the configuration there.
     ("diff.submodule", "short"),
     ("submodule.recurse", "false"),
     ("status.submoduleSummary", "false"),
-    // It rewrites the index even where locks are optional.
+    // It rewrites the index even if locks are optional.
     ("diff.autoRefreshIndex", "false"),
-    // A directory full of files must not turn out to be a repository.
+    // A directory of plain files must not be taken for a repository.
     ("safe.bareRepository", "explicit"),
     ("protocol.allow", "never"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
 ];
 
-/// Whether a variable steers git, and so must not reach a git that nobody was asked about: it would look elsewhere than
-/// the program has looked.
+/// Whether a variable controls git and must not reach a git that runs without asking, because git would look
+/// elsewhere than the program has looked.
 pub fn steers(name: &OsStr) -> bool {
     name.as_bytes().starts_with(STEERING.as_bytes())
 }
 
-/// Whether a variable leads git from directory to directory to another configuration of the person: one of whoever wrote
-/// the repository.
+/// Whether a variable makes git read the person's configuration from a relative path, which could be a file of the
+/// repository.
 pub fn misleads(name: &OsStr, value: &OsStr) -> bool {
     (name == "HOME" || name == "XDG_CONFIG_HOME") && !Path::new(value).is_absolute()
 }
 
-/// What makes a git that only looks harmless, where the look at the repository had no objection.
+/// The environment that makes a read-only git command harmless, if the inspection of the repository had no objection.
 pub fn harmless() -> Vec<(String, String)> {
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     let mut variables: Vec<_> = VARIABLES.into_iter().map(owned).collect();

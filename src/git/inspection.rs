@@ -1,7 +1,7 @@
-//! The look at a repository: git lists the configuration that it would obey and says where the repository is.
+//! Inspects a repository: git lists the configuration that it would use and says where the repository is.
 //!
-//! `git config --list` and `git rev-parse` read files and start nothing. Only if they bring no objection is git asked for
-//! the submodules in its index. Whatever cannot be learned in time is an objection.
+//! `git config --list` and `git rev-parse` read files and start nothing. Only if there is no objection so far is git
+//! asked for the submodules in its index. Whatever cannot be learned in time is an objection.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -31,19 +31,19 @@ const LONGEST_REASON: usize = 120;
 /// What git needs of our environment to find the person's configuration.
 const PASSED_ON: [&str; 4] = ["HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME"];
 
-/// What git says outside of all repositories, in English.
+/// What git prints outside of all repositories, in English.
 const NO_REPOSITORY: &str = "fatal: not a git repository (or any ";
 
 /// The mode of a submodule in the index.
 const LINK: &[u8] = b"160000 ";
 
-/// The key that says where the work tree is. git sets it for a submodule.
+/// The key for the location of the work tree. git sets it for a submodule.
 const WORK_TREE: &[u8] = b"core.worktree";
 
-/// How much is looked at.
+/// How much is inspected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// For a git that is told to leave submodules alone.
+    /// For a git that is told to ignore submodules.
     Configuration,
     Everything,
 }
@@ -74,7 +74,7 @@ impl Inspection {
     }
 }
 
-/// A git in `directory` that obeys nothing of the environment.
+/// A git in `directory` that ignores the environment.
 pub fn command(git: &Path, programs: &Programs, directory: &Path) -> Command {
     let mut command = Command::new(git);
     command
@@ -139,7 +139,7 @@ async fn configuration(git: &Path, programs: &Programs, directory: &Path) -> Ins
         Some(_) if elsewhere => Some("its work tree is elsewhere".to_owned()),
         Some(settings) => match judged(&repository, settings, programs) {
             Ok(objection) => objection,
-            // Not even the name of its branch is this work tree's.
+            // Then even its branch may be another project's.
             Err(why) => return Inspection::objecting(why),
         },
     };
@@ -178,7 +178,7 @@ fn judged(
 }
 
 impl Repository {
-    /// Reads what `rev-parse` has printed. A path with a line break in it makes too many lines.
+    /// Parses the output of `rev-parse`. A path with a line break gives too many lines.
     fn read(printed: &[u8]) -> Option<Self> {
         let lines: Vec<&[u8]> = printed
             .strip_suffix(b"\n")?
@@ -202,7 +202,7 @@ impl Repository {
 
 /// One line of `git config --list`.
 struct Setting<'o> {
-    /// The author of the repository, or the model, may have set it.
+    /// It may have been set by the author of the repository, or by the model.
     of_repository: bool,
     origin: &'o [u8],
     key: &'o [u8],
@@ -224,7 +224,7 @@ impl<'o> Setting<'o> {
                 return None;
             };
             let end = setting.iter().position(|byte| *byte == b'\n');
-            // What the person, the system and this program say is not held against the repository.
+            // Settings of the person, the system and this program are trusted.
             let of_others = matches!(scope, b"system" | b"global" | b"command");
             Some(Self {
                 of_repository: !of_others || is_included(origin, &own),
@@ -249,8 +249,8 @@ impl<'o> Setting<'o> {
     }
 }
 
-/// Whether the person's configuration takes in a file of the workspace, which others can write. Its own file is protected,
-/// and counts as the person's wherever it is.
+/// Whether the person's configuration includes a file of the workspace, which others can write. The main file itself
+/// is protected, and counts as the person's wherever it is.
 fn is_included(origin: &[u8], own: impl Fn(&Path) -> bool) -> bool {
     let Some(path) = origin.strip_prefix(b"file:") else {
         return false;
@@ -299,7 +299,7 @@ fn expanded(path: &[u8], home: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-/// git looks into a submodule with the configuration that it finds there.
+/// git uses the configuration of a submodule when it looks into it.
 async fn submodule(
     git: &Path,
     programs: &Programs,
@@ -339,7 +339,7 @@ async fn links(mut list: Command) -> io::Result<Vec<OsString>> {
     let status = child.wait().await?;
     leader.ended();
     if !status.success() {
-        return Err(io::Error::other("git has failed"));
+        return Err(io::Error::other("git failed"));
     }
     Ok(links)
 }
@@ -358,7 +358,7 @@ pub struct Output {
     stderr: Vec<u8>,
 }
 
-/// Runs a command to its end. One that prints more than anyone reads is an error.
+/// Runs a command to its end. Too much output is an error.
 pub async fn output(mut command: Command) -> io::Result<Output> {
     let (mut child, leader) = start(&mut command)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -383,7 +383,7 @@ async fn bounded(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> 
     Ok(bytes)
 }
 
-/// A text from outside as part of one line of ours.
+/// A text from outside, shortened to be part of one line.
 fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     let line = line.strip_prefix("fatal: ").unwrap_or(line);

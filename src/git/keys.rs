@@ -1,17 +1,17 @@
-//! The keys of a repository's own configuration that cannot make a git command which only looks start a program, leave the
+//! The keys of a repository's own configuration that cannot make a read-only git command start a program, leave the
 //! work tree or read another file.
 //!
-//! A closed list: what is not on it is asked about, also what a later git invents. Keys that `environment` overrides are
-//! on it only if they are everyday ones. `core.bare` is: whether there is a work tree, git says itself, and those of a
-//! repository that is kept apart from its work trees have it set.
+//! An allow list: every other key asks, including keys of later git versions. Keys that `environment` overrides are
+//! on it only if they are common. `core.bare` is on it, because git itself says whether there is a work tree, and
+//! repositories that are separate from their work trees set it.
 
-/// A key without its subsection, and the values that are harmless.
+/// A key without its subsection, and its harmless values.
 type Entry = (&'static str, &'static str, Values);
 
 #[derive(Clone, Copy)]
 enum Values {
     Any,
-    /// No truth but this one.
+    /// Only false.
     False,
     OneOf(&'static [&'static str]),
 }
@@ -84,7 +84,7 @@ const PLAIN: &[Entry] = &[
     ("http", "extraheader", Any),
 ];
 
-/// The same for keys with a subsection: a name, an address.
+/// The same for keys with a subsection, such as a name or an address.
 const NAMED: &[Entry] = &[
     (
         "remote",
@@ -96,7 +96,7 @@ const NAMED: &[Entry] = &[
     ("http", "extraheader", Any),
 ];
 
-/// Sections in which git knows no key that starts or reads anything.
+/// Sections without any key that starts or reads something.
 const WHOLE: &[&str] = &["advice", "color", "gui"];
 
 /// Whether a key, as `git config --list` spells it, is harmless with this value. A key without a value is true.
@@ -108,7 +108,7 @@ pub fn is_harmless(key: &str, value: Option<&str>) -> bool {
         Some((subsection, name)) => (Some(subsection), name),
         None => (None, rest),
     };
-    // git has no key for a branch that names a program, and editors invent their own.
+    // git has no key for a branch that names a program, and editors add their own.
     if WHOLE.contains(&section) || (section == "branch" && subsection.is_some()) {
         return true;
     }
@@ -125,7 +125,7 @@ impl Values {
         match self {
             Any => true,
             False => value.is_some_and(|value| {
-                // An empty value is false to git, too, but nobody writes it.
+                // git treats an empty value as false too, but nobody writes it.
                 ["false", "no", "off", "0"].contains(&value.to_ascii_lowercase().as_str())
             }),
             OneOf(values) => value.is_some_and(|value| values.contains(&value)),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_not_on_the_list_is_not_harmless() {
+    fn a_key_that_is_not_on_the_list_is_not_harmless() {
         for (key, value) in [
             ("core.fsmonitor", Some("true")),
             ("core.fsmonitor", Some("")),

@@ -1,9 +1,9 @@
-//! git, asked so that nothing of a repository runs.
+//! Runs git such that nothing of a repository is executed.
 //!
-//! Whoever wrote a repository can make git start programs: filters, drivers, hooks, a submodule with a configuration of
-//! its own. We do not guess from git's files what git would do; git itself says what it would read ([`inspection`]),
-//! and every key of the repository that is not on a closed list ([`keys`]) is a reason to ask the person first. Nothing
-//! else of git runs in a directory before that look.
+//! The author of a repository can make git start programs: filters, drivers, hooks, a submodule with its own
+//! configuration. We do not guess from git's files what git would do; git itself says what it would read
+//! ([`inspection`]), and every key of the repository that is not on an allow list ([`keys`]) is a reason to ask the
+//! person first. No other git command runs in a directory before this inspection.
 
 pub mod environment;
 mod inspection;
@@ -20,23 +20,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::permissions::Remembered;
 use crate::process::Programs;
 
-/// How many repositories one decision may be about.
+/// How many repositories one decision may inspect.
 const MOST_LOOKS: usize = 8;
 
-/// The repositories around the directories that were looked at.
+/// The repositories around the inspected directories.
 #[derive(Debug)]
 pub struct Git {
     programs: Arc<Programs>,
-    /// The newest look for each directory.
+    /// The newest inspection of each directory.
     known: Mutex<HashMap<PathBuf, Inspection>>,
 }
 
-/// What git says that it would read in a directory.
+/// What git would read in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inspection {
-    /// `None` outside of a repository, or where git could not say.
+    /// `None` outside of a repository, or if git could not say.
     pub repository: Option<Repository>,
-    /// Why a git command that only looks may start a program there, or leave the work tree.
+    /// Why a read-only git command may start a program there, or leave the work tree.
     pub objection: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub struct Inspection {
 pub struct Repository {
     pub toplevel: PathBuf,
     pub git_dir: PathBuf,
-    /// Where objects, refs and the configuration are: another directory for a linked work tree.
+    /// The directory of objects, refs and the configuration: another one for a linked work tree.
     pub common_dir: PathBuf,
     /// What git reads elsewhere: the person's and the system's configuration, and the files that it names.
     pub reads: Vec<PathBuf>,
@@ -59,7 +59,7 @@ impl Git {
         }
     }
 
-    /// Looks at the repository around `directory`, submodules included.
+    /// Inspects the repository around `directory`, including submodules.
     pub async fn inspect(&self, directory: &Path) -> Inspection {
         let inspection =
             inspection::inspect(&self.programs, directory, inspection::Extent::Everything).await;
@@ -68,15 +68,15 @@ impl Git {
         inspection
     }
 
-    /// What the newest look for exactly this directory has found. Does not run git.
+    /// The newest inspection of exactly this directory. Does not run git.
     pub fn known(&self, directory: &Path) -> Option<Inspection> {
         let directory = directory.canonicalize().ok()?;
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&directory).cloned()
     }
 
-    /// Decides, and if that depends on a repository, looks at it and decides again. What an earlier decision has learned
-    /// about repositories does not count any more.
+    /// Decides, and if that depends on a repository, inspects it and decides again. Results of earlier decisions are
+    /// not reused.
     pub async fn deciding<T>(&self, links: &Remembered, mut decide: impl FnMut() -> T) -> T {
         links.forget_repositories();
         let mut decided = decide();

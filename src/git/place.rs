@@ -1,8 +1,8 @@
-//! Whether a repository is this work tree's own: what `.git` leads to is read whole, so a forged one must not lead to a
-//! repository of somebody else.
+//! Whether a repository belongs to this work tree: sandboxed commands may read everything that `.git` points to, so a
+//! forged one must not point to another repository.
 //!
-//! A repository that is kept elsewhere is believed only if it points back: whoever writes the files of a work tree cannot
-//! write there.
+//! A repository in another place is trusted only if it points back: someone who writes the files of a work tree
+//! cannot write there.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +12,7 @@ use super::Repository;
 
 const LONGEST_POINTER: u64 = 10_000;
 
-/// Directories of a repository whose entries are the repository.
+/// The directories that make up a repository.
 const PARTS: [&str; 8] = [
     "",
     "objects",
@@ -42,15 +42,15 @@ impl<'r> Place<'r> {
         })
     }
 
-    /// Whether `core.worktree` says no more than what is so anyway, as in a submodule: the work tree is where the `.git`
-    /// is that led here.
+    /// Whether `core.worktree` only repeats the actual work tree, as in a submodule: the directory of the `.git` that
+    /// led here.
     pub fn is_work_tree(&self, value: &[u8]) -> bool {
         let named = self.git_dir.join(OsStr::from_bytes(value)).canonicalize();
         named.is_ok_and(|named| named == self.toplevel) && self.is_led_to()
     }
 
-    /// Why the repository may be somebody else's; `own` says what is in the workspace, and `work_trees` are the values of
-    /// `core.worktree`.
+    /// Why the repository may belong to another project; `own` says what is in the workspace, and `work_trees` are
+    /// the values of `core.worktree`.
     pub fn objection(&self, own: impl Fn(&Path) -> bool, work_trees: &[&[u8]]) -> Option<String> {
         let inside = |path: &Path| path.starts_with(&self.toplevel) || own(path);
         let all_inside = inside(&self.git_dir) && inside(&self.common_dir);
@@ -70,19 +70,19 @@ impl<'r> Place<'r> {
         linked.then(|| "links in its `.git` lead to other files".to_owned())
     }
 
-    /// Whether the objects of another repository count as this one's.
+    /// Whether it uses the objects of another repository.
     pub fn borrows(&self) -> bool {
         let alternates = self.common_dir.join("objects/info/alternates");
         match crate::config::read_regular(&alternates, LONGEST_POINTER) {
             Ok(text) => text
                 .split(|byte| *byte == b'\n')
                 .any(|line| !line.is_empty() && !line.starts_with(b"#")),
-            // What is there and cannot be read is not known to be empty.
+            // A file that exists and cannot be read may not be empty.
             Err(_) => alternates.symlink_metadata().is_ok(),
         }
     }
 
-    /// A linked work tree: the repository knows it by the name of its `.git`.
+    /// A linked work tree: the repository lists the path of its `.git`.
     fn is_linked(&self) -> bool {
         let named = pointer(&self.git_dir.join("gitdir"), b"");
         let named = named.and_then(|named| self.git_dir.join(named).canonicalize().ok());
@@ -91,13 +91,13 @@ impl<'r> Place<'r> {
             && named.is_some_and(|named| named == self.toplevel.join(".git"))
     }
 
-    /// Whether the work tree's `.git` is a file, and no link to one.
+    /// Whether the work tree's `.git` is a file, and not a link to one.
     fn has_pointer(&self) -> bool {
         let file = self.toplevel.join(".git").symlink_metadata();
         file.is_ok_and(|file| file.is_file())
     }
 
-    /// Whether git got to this repository by the `.git` of the work tree, not by one further down.
+    /// Whether git found this repository through the `.git` of the work tree, and not through one further down.
     fn is_led_to(&self) -> bool {
         let dot_git = self.repository.toplevel.join(".git");
         let led_to = if self.has_pointer() {
@@ -110,7 +110,7 @@ impl<'r> Place<'r> {
     }
 }
 
-/// The path that a file of git's holds.
+/// The path in a pointer file of git.
 fn pointer(file: &Path, before: &[u8]) -> Option<PathBuf> {
     let text = crate::config::read_regular(file, LONGEST_POINTER).ok()?;
     let path = text.strip_prefix(before)?;
@@ -120,8 +120,8 @@ fn pointer(file: &Path, before: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(&path[..=end])))
 }
 
-/// Whether the repository in `directory` is put together from files that lie elsewhere. What a link leads to must be
-/// known; one that leads nowhere gives git nothing.
+/// Whether the repository in `directory` contains links to files elsewhere. The target of a link must be `known`; a
+/// dangling link gives git nothing.
 fn links_out(directory: &Path, known: &impl Fn(&Path) -> bool) -> bool {
     PARTS.iter().any(|part| {
         let entries = directory.join(part).read_dir();

@@ -1,5 +1,5 @@
-//! Branch and changes of the workspace, for the system prompt and the status line: asked for early, heard when they are
-//! needed.
+//! Branch and changes of the workspace, for the system prompt and the status line. The query starts early, and its
+//! result is used when it is needed.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -22,14 +22,14 @@ const LONGEST_BRANCH: usize = 200;
 /// How many changed files the prompt lists.
 const MOST_CHANGES: usize = 20;
 
-/// A git that is being asked.
+/// A running query.
 pub struct Asked {
     inspected: oneshot::Receiver<Inspection>,
     changes: JoinHandle<Option<String>>,
     until: Instant,
 }
 
-/// What git has said in time.
+/// What git answered in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     pub branch: Option<String>,
@@ -37,7 +37,7 @@ pub struct Said {
     pub lines: String,
 }
 
-/// Starts asking. First git says what it would read: a hostile repository must start nothing.
+/// Starts the query. The repository is inspected first, because a hostile one must not start anything.
 pub fn ask(programs: &Arc<Programs>, workspace: &Path) -> Asked {
     ask_for(programs, workspace, PATIENCE)
 }
@@ -49,7 +49,7 @@ pub(super) fn ask_for(programs: &Arc<Programs>, workspace: &Path, patience: Dura
     let changes = tokio::spawn(async move {
         let inspection = inspect(&programs, &workspace, Extent::Configuration).await;
         let harmless = inspection.repository.is_some() && inspection.objection.is_none();
-        // Whoever does not wait any longer needs no changes either.
+        // If nobody waits any longer, the changes are not needed either.
         sender.send(inspection).ok()?;
         if harmless {
             status(&programs, &workspace).await
@@ -65,7 +65,7 @@ pub(super) fn ask_for(programs: &Arc<Programs>, workspace: &Path, patience: Dura
 }
 
 impl Asked {
-    /// Branch and changes, as far as they are known soon enough.
+    /// Branch and changes, as far as they are known in time.
     pub async fn hear(self) -> Said {
         let Self {
             inspected,
@@ -107,7 +107,7 @@ impl Said {
     }
 }
 
-/// Runs `git status`, which on the command line is told to leave submodules alone: there nobody has inspected.
+/// Runs `git status` with an option to ignore submodules, because they were not inspected.
 async fn status(programs: &Programs, workspace: &Path) -> Option<String> {
     let mut command = command(programs.git()?, programs, workspace);
     command
@@ -118,7 +118,7 @@ async fn status(programs: &Programs, workspace: &Path) -> Option<String> {
     said.status.success().then(|| changes(&text))
 }
 
-/// The branch as the repository's `HEAD` names it. What follows its first line is not part of the name.
+/// The branch that the repository's `HEAD` names. What follows its first line is not part of the name.
 fn branch(repository: &Repository) -> String {
     let head = repository.git_dir.join("HEAD");
     let head = crate::config::read_regular(&head, LONGEST_HEAD).unwrap_or_default();
@@ -130,7 +130,7 @@ fn branch(repository: &Repository) -> String {
         .collect();
     let head = head.trim();
     match head.strip_prefix("ref: refs/heads/") {
-        // What is there where branches are kept in another format.
+        // This is the content if branches are stored in another format.
         Some("" | ".invalid") => "unknown".to_owned(),
         Some(branch) => branch.to_owned(),
         None if head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit()) => {

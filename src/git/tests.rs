@@ -1,5 +1,4 @@
-//! Repositories that mean harm, built for real and asked about with the real git. Those named after a finding are attacks
-//! that once worked.
+//! Hostile repositories, built for real and inspected with the real git.
 
 mod hostile;
 mod ordinary;
@@ -17,7 +16,7 @@ use crate::permissions::{Asked, Decision, Remembered, Rules, World, decide};
 use crate::process::Programs;
 use crate::protocol::{Level, Mode, Touches};
 
-/// Commands that only look, and run unasked in an ordinary repository.
+/// Read-only commands, which run without asking in an ordinary repository.
 const LOOKING: [&str; 8] = [
     "git status",
     "git diff",
@@ -29,7 +28,7 @@ const LOOKING: [&str; 8] = [
     "git grep x",
 ];
 
-/// A repository in a directory of its own, with one commit and one changed file.
+/// A repository in its own directory, with one commit and one changed file.
 struct Scene {
     dir: tempfile::TempDir,
     root: PathBuf,
@@ -42,7 +41,7 @@ impl Scene {
         scene.put("a.txt", "old\n");
         scene.put(".gitattributes", "*.txt diff=evil filter=evil merge=evil\n");
         scene.commit("one");
-        // As long as before, so that git has to read it to know.
+        // The same length as before, so that git has to read it to notice the change.
         scene.put("a.txt", "new\n");
         scene
     }
@@ -81,7 +80,7 @@ impl Scene {
         assert!(said.status.success(), "{arguments:?}: {said:?}");
     }
 
-    /// A program with a home of its own, and nothing that makes git harmless.
+    /// A program with its own home directory, and nothing that makes git harmless.
     fn plain(&self, directory: &Path, program: &str) -> Command {
         let mut command = Command::new(program);
         for (name, _) in std::env::vars_os().filter(|(name, _)| steers(name)) {
@@ -102,7 +101,7 @@ impl Scene {
         self.dir.path().join("canary")
     }
 
-    /// A program that leaves a mark when it is started.
+    /// A program that creates a file when it is started.
     fn program(&self) -> String {
         let program = self.dir.path().join("evil.sh");
         let text = format!("#!/bin/sh\ntouch '{}'\ncat\n", self.canary().display());
@@ -156,13 +155,13 @@ impl Scene {
     }
 
     async fn status(&self, directory: &Path) -> Said {
-        // Longer than the program waits: what comes late must be harmless, too.
+        // Longer than the program waits: a late answer must be harmless too.
         let asked = ask_for(&self.programs(), directory, Duration::from_secs(20));
         asked.hear().await
     }
 
-    /// Opens the directory as the program does at its start, and runs what it would run unasked. Returns the commands that
-    /// did not run.
+    /// Opens the directory as the program does at its start, and runs the commands that it would run without asking.
+    /// Returns the commands that did not run.
     async fn open(&self, below: &str, commands: &[&str]) -> Vec<String> {
         let directory = self.root.join(below);
         let said = self.status(&directory).await;
@@ -188,7 +187,7 @@ impl Scene {
         let _ = bash.args(["-c", command]).envs(harmless()).output();
     }
 
-    /// That the repository means harm: without a look and with a plain git its program starts.
+    /// Checks that the repository is really hostile: without an inspection, a plain git starts its program.
     fn assert_armed(&self, below: &str, command: &str) {
         let mut bash = self.plain(&self.root.join(below), "bash");
         let said = bash.args(["-c", command]).output();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::about::ToolInfo;
+use super::background::BackgroundEnd;
 use super::extension::{CustomCommand, Extensions, Skill};
 use super::for_person::{ForPerson, Printed};
 use super::id::{CallRef, Seq, SessionId, TurnId, WireId};
@@ -209,8 +210,8 @@ pub enum CallEvent {
     },
     /// Its result was sent to the model.
     Yielded,
-    /// The command or subagent that it left in the background has ended; how, in a few words.
-    BackgroundEnded(String),
+    /// The command or subagent that it left in the background has ended.
+    BackgroundEnded(BackgroundEnd),
     /// It has started a subagent.
     Started(Subagent),
 }

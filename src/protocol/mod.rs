@@ -4,6 +4,7 @@
 //! and of `--output-format stream-json`: changing a name changes both.
 
 pub mod about;
+pub mod background;
 pub mod command;
 pub mod event;
 pub mod extension;
@@ -24,6 +25,7 @@ pub mod tool;
 pub mod touches;
 
 pub use about::{OutputFormat, PreviewFields, SubjectFields, ToolInfo};
+pub use background::BackgroundEnd;
 pub use command::{
     CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand, Wanted,
 };

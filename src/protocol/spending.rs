@@ -23,3 +23,20 @@ pub struct Spending {
     /// The size of the context in tokens after the last response, if it was reported.
     pub context: Option<u64>,
 }
+
+impl Spending {
+    /// Nothing was used, which costs nothing.
+    pub fn nothing() -> Self {
+        Self {
+            cost: Some(0.0),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what others have used. The context stays as it is.
+    pub fn add(&mut self, other: &Self) {
+        self.used.add(other.used);
+        let costs = self.cost.zip(other.cost);
+        self.cost = costs.map(|(before, more)| before + more);
+    }
+}

@@ -53,7 +53,7 @@ impl Shell {
         self.jobs.finish();
     }
 
-    /// The end of the conversation and how to resume it; nothing, if nothing was said.
+    /// The end of the conversation and how to resume it; empty if there was none.
     fn last_words(&mut self) -> String {
         self.state.show_main();
         let entries = self.state.transcript.entries();

@@ -27,7 +27,7 @@ const SHORTEST_TICK: Duration = Duration::from_millis(8);
 /// How much is taken in before a frame is drawn in between.
 const MOST_IN_A_ROUND: usize = 64;
 
-/// For how long the agent is not listened to after it told only what is not in view.
+/// How long the agent's events are not read after only invisible ones arrived.
 const UNSEEN: Duration = Duration::from_millis(8);
 /// More events than this between two frames are a flood.
 const FLOOD: usize = 256;
@@ -233,7 +233,7 @@ impl Shell {
         }
     }
 
-    /// Whether anything of it may change the screen.
+    /// Whether any of it may change the screen.
     fn can_show(&self, heard: &AgentHeard) -> bool {
         match heard {
             AgentHeard::Events(events) => events.iter().any(|it| self.state.can_show(&it.event)),

@@ -203,11 +203,7 @@ impl History {
                 before,
                 after,
                 ..
-            } => {
-                let (before, after) = (before.clone(), after.clone());
-                let change = Checkpoint { before, after };
-                self.changes.entry(*call).or_default().push(change);
-            }
+            } => self.changed(*call, before.clone(), after.clone()),
             Record::Result { call, result, .. } => self.result(*call, result),
             Record::Assistant { message, .. } => {
                 self.open = Some(message.clone());
@@ -248,6 +244,11 @@ impl History {
             | Record::Rewritten { .. }
             | Record::BackgroundEnded { .. } => {}
         }
+    }
+
+    fn changed(&mut self, call: CallRef, before: Option<String>, after: String) {
+        let change = Checkpoint { before, after };
+        self.changes.entry(call).or_default().push(change);
     }
 
     /// Whether a turn begins with this record.

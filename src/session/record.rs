@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::todo::Todo;
 use crate::protocol::{
-    AgentId, AnswerNote, Block, CallInput, CallOutcome, CallRef, ForPerson, Message, Mode, Phase,
-    Seq, SessionId, Spending, StopReason, ToolCall, ToolResult, Usage,
+    AgentId, AnswerNote, BackgroundEnd, Block, CallInput, CallOutcome, CallRef, ForPerson, Message,
+    Mode, Phase, Seq, SessionId, Spending, StopReason, ToolCall, ToolResult, Usage,
 };
 
 /// The version that this program writes.
@@ -220,7 +220,11 @@ pub enum Record {
         changed: Vec<Changed>,
     },
     /// The command that a call left in the background has ended.
-    BackgroundEnded { call: CallRef, how: String },
+    BackgroundEnded {
+        call: CallRef,
+        #[serde(deserialize_with = "BackgroundEnd::logged")]
+        how: BackgroundEnd,
+    },
 }
 
 /// A change of one file that was shown.

@@ -69,19 +69,17 @@ fn told(
     let number = history.turn();
     let turn = |event| vec![AgentEvent::Turn(TurnId { agent, number }, event)];
     let call = |call, event| vec![AgentEvent::Call { call, at, event }];
-    let session = |event| vec![AgentEvent::Session(event)];
+    let delivered = |message| turn(TurnEvent::Delivered(message));
     match record {
-        Record::Run {
-            provider, model, ..
-        } => session(SessionEvent::RunBegan { provider, model }),
+        Record::Run { .. }
+        | Record::Notice { .. }
+        | Record::Reply { .. }
+        | Record::Mode { .. }
+        | Record::Renamed { .. } => told_of_session(record).into_iter().collect(),
         Record::Started { .. } => started(record, agent, at).into_iter().collect(),
-        Record::Notice { text } => session(SessionEvent::Notice(text)),
-        Record::Reply { text } => session(SessionEvent::Reply(text)),
-        Record::Mode { mode } => session(SessionEvent::ModeIs(mode)),
-        Record::Renamed { title } => session(SessionEvent::Renamed(title)),
         Record::User { message } => turn(TurnEvent::Prompted(message)),
         Record::Refused => turn(TurnEvent::Refused),
-        Record::Told { message } => turn(TurnEvent::Delivered(message)),
+        Record::Told { message } => delivered(message),
         Record::Request { attempt, .. } => turn(TurnEvent::Requested { attempt }),
         Record::Retry {
             problem,
@@ -112,15 +110,15 @@ fn told(
             let yielded = calls.into_iter();
             let yielded = yielded.flat_map(|name| call(name, CallEvent::Yielded));
             let message = history.messages().last().cloned();
-            let delivered = message.map(|it| turn(TurnEvent::Delivered(it)));
-            yielded.chain(delivered.into_iter().flatten()).collect()
+            yielded
+                .chain(message.map(delivered).into_iter().flatten())
+                .collect()
         }
         Record::Saved { saved_ms } => turn(TurnEvent::Saved(Duration::from_millis(saved_ms))),
         Record::Paused { why } => turn(TurnEvent::Paused { why }),
         Record::Continued => turn(TurnEvent::Continued),
         Record::End { .. } => summary(record, history)
-            .map(|summary| turn(TurnEvent::Finished(summary)))
-            .unwrap_or_default(),
+            .map_or_else(Vec::new, |summary| turn(TurnEvent::Finished(summary))),
         Record::Arriving { .. }
         | Record::Call { .. }
         | Record::Begun { .. }
@@ -139,6 +137,21 @@ fn told(
         | Record::Repaired { .. }
         | Record::Change { .. } => Vec::new(),
     }
+}
+
+/// The event of a record about the session as a whole.
+fn told_of_session(record: Record) -> Option<AgentEvent> {
+    let event = match record {
+        Record::Run {
+            provider, model, ..
+        } => SessionEvent::RunBegan { provider, model },
+        Record::Notice { text } => SessionEvent::Notice(text),
+        Record::Reply { text } => SessionEvent::Reply(text),
+        Record::Mode { mode } => SessionEvent::ModeIs(mode),
+        Record::Renamed { title } => SessionEvent::Renamed(title),
+        _ => return None,
+    };
+    Some(AgentEvent::Session(event))
 }
 
 /// The events of a record about one call.

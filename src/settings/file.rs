@@ -1,4 +1,4 @@
-//! What a settings file can say, as types: the schema for editors and the known keys come from them.
+//! The format of a settings file, as types: the schema for editors and the known keys come from them.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -119,13 +119,13 @@ pub fn keys() -> &'static [String] {
     &KEYS
 }
 
-/// Those of its `permissions`.
+/// The keys of its `permissions`.
 pub(super) fn permission_keys() -> &'static [String] {
     static KEYS: LazyLock<Vec<String>> = LazyLock::new(read::fields::<Permissions>);
     &KEYS
 }
 
-/// Those of its `sandbox`.
+/// The keys of its `sandbox`.
 pub(super) fn sandbox_keys() -> &'static [String] {
     static KEYS: LazyLock<Vec<String>> = LazyLock::new(read::fields::<Sandbox>);
     &KEYS

@@ -1,4 +1,5 @@
-//! The settings files of a run, lowest first, each read once: what is merged is what was looked at.
+//! The settings files of a run, lowest priority first, each read once, so that all parts of the program use the same
+//! content.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -8,10 +9,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::config::json::without_comments;
 use crate::config::{LONGEST_FILE, is_missing, read_named, read_regular};
 
-/// Folders of a project that have settings; `.claude` is for people who come from Claude Code.
+/// Folders of a project that have settings; `.claude` is for people who use Claude Code as well.
 pub const FOLDERS: [&str; 2] = [".claude", ".agent-tui"];
 
-/// Two changes within so many seconds may bear the same time, on some file systems.
+/// On some file systems, two changes within this many seconds may have the same time.
 const COARSEST_CLOCK: i64 = 3;
 
 /// One settings file.
@@ -19,15 +20,15 @@ const COARSEST_CLOCK: i64 = 3;
 pub struct Layer {
     pub owner: Owner,
     pub path: PathBuf,
-    /// As rules and messages name it.
+    /// The name for rules and messages.
     pub name: String,
     pub content: Content,
-    /// What it said before, if what it says now has mistakes and it was better once.
+    /// The last valid content, if the current content has mistakes.
     pub better: Option<Content>,
     stamp: Stamp,
-    /// Whether its last change was so short before it was read that the next one may have the same time.
+    /// Whether its last change was so recent when it was read that the next one may have the same time.
     fresh: bool,
-    /// A pipe is read once.
+    /// A pipe can only be read once.
     once: bool,
 }
 
@@ -40,7 +41,7 @@ pub enum Owner {
     Claude,
     /// A project's.
     Project,
-    /// A project's, for one person only; their rules go there. It can come with the project all the same.
+    /// A project's, for one person only; their rules are saved there. It can still come with the project.
     Local,
     /// Named by `--settings`.
     Named,
@@ -50,15 +51,15 @@ pub enum Owner {
 pub enum Content {
     Missing,
     Text(String),
-    /// There is something, and it cannot be read.
+    /// It exists, and cannot be read.
     Unreadable(String),
 }
 
-/// What changes when a file does.
+/// What changes when a file changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stamp {
     Missing,
-    /// It cannot be looked at, for this reason: a loop of links, a folder that is closed.
+    /// Its state is unknown, for this reason: a loop of links, a folder without access.
     Hidden(io::ErrorKind),
     There {
         regular: bool,
@@ -69,7 +70,7 @@ enum Stamp {
     },
 }
 
-/// All files, also those that are not there (yet).
+/// All files, including missing ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
     pub layers: Vec<Layer>,
@@ -86,7 +87,7 @@ impl Owner {
 }
 
 impl Files {
-    /// Reads the person's file, the project's, and the one that a flag names.
+    /// Reads the person's file, the project's, and the one from a flag.
     pub fn read(config_dir: &Path, workspace: &Path, named: Option<&Path>) -> Self {
         let own = config_dir.join("settings.json");
         let name = own.display().to_string();
@@ -109,12 +110,12 @@ impl Files {
         Self { layers }
     }
 
-    /// Whether a file is another one than when it was read. A few looks at the disk, for every decision.
+    /// Whether a file has changed since it was read. Costs a few file system calls, for every decision.
     pub fn changed(&self) -> bool {
         self.layers.iter().any(Layer::changed)
     }
 
-    /// The files as they are now; those that have not changed are not read again.
+    /// The current files; unchanged ones are not read again.
     #[must_use]
     pub fn again(&self) -> Self {
         let layers = self.layers.iter().map(|layer| {
@@ -136,7 +137,7 @@ impl Layer {
             Owner::Named => read_any,
             Owner::Person | Owner::Claude | Owner::Project | Owner::Local => read_file,
         };
-        // Looked at before it is read: a change in between is noticed afterwards.
+        // The stamp is taken before reading, so that a change in between is noticed later.
         let stamp = Stamp::of(&path);
         Self {
             content: content(owner, read(&path)),
@@ -150,7 +151,7 @@ impl Layer {
         }
     }
 
-    /// The file as it is now. What was read like a file is not waited for if it is a pipe by now.
+    /// The current file. A file that has become a pipe is not waited for.
     fn again(&self) -> Self {
         let stamp = Stamp::of(&self.path);
         Self {
@@ -188,7 +189,7 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     read_regular(path, LONGEST_FILE)
 }
 
-/// What the person names may be a pipe; what lies in a project may not.
+/// A file that the person names may be a pipe; a file in a project may not.
 fn read_any(path: &Path) -> io::Result<Vec<u8>> {
     read_named(path, LONGEST_FILE)
 }
@@ -198,7 +199,7 @@ fn text(mut bytes: Vec<u8>) -> Content {
         bytes.drain(..3);
     }
     match String::from_utf8(bytes) {
-        // Here, so that nobody who reads the settings can see others than the rest of us do.
+        // Comments are removed here, so that everyone who reads the settings sees the same text.
         Ok(text) => Content::Text(without_comments(&text).into_owned()),
         Err(error) => {
             let good = error.utf8_error().valid_up_to();
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_noticed_whatever_its_way() {
+    fn every_kind_of_change_is_noticed() {
         let home = tempfile::tempdir().expect("a directory");
         let folder = home.path().join("work/.agent-tui");
         std::fs::create_dir_all(&folder).expect("made");
@@ -274,15 +275,15 @@ mod tests {
         let other = some.again();
         assert_eq!(local(&other), Content::Text("[]".into()));
         std::fs::remove_file(&file).expect("removed");
-        assert!(other.changed(), "it is gone");
+        assert!(other.changed(), "it was removed");
         let gone = other.again();
         assert_eq!(local(&gone), Content::Missing);
         std::fs::create_dir(&file).expect("made");
-        assert!(gone.changed(), "what is there now is no file");
+        assert!(gone.changed(), "it is no longer a file");
         let folder = gone.again();
         std::fs::remove_dir(&file).expect("removed");
         symlink(&file, &file).expect("linked");
-        assert!(folder.changed(), "and now it cannot be looked at");
+        assert!(folder.changed(), "its state is unknown now");
     }
 
     #[test]
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_of_text_is_said_and_not_waited_for() {
+    fn a_file_that_is_not_text_is_reported_and_not_waited_for() {
         let home = tempfile::tempdir().expect("a directory");
         let folder = home.path().join("work/.agent-tui");
         std::fs::create_dir_all(&folder).expect("made");
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_none_has_no_settings() {
+    fn a_file_in_place_of_the_folder_has_no_settings() {
         let files = Files::read(Path::new("/dev/null/x"), Path::new("/dev/null"), None);
         assert!(
             files

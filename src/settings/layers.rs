@@ -1,4 +1,4 @@
-//! How the settings files are merged, each layer over the one before.
+//! Merges the settings files, each layer over the previous one.
 
 use std::path::Path;
 
@@ -14,12 +14,12 @@ use crate::process::sandbox::Unasked;
 use crate::protocol::{Mode, WebSearch};
 use crate::text::{self, cut};
 
-/// Keys of Claude Code inside `permissions` that are no lists of rules.
+/// Keys of Claude Code inside `permissions` that are not lists of rules.
 const CLAUDE_KEYS: [&str; 2] = ["disableBypassPermissionsMode", "disableAutoMode"];
-/// More of a rule is not repeated in a message.
+/// How much of a rule a message repeats.
 const LONGEST_PROBLEM: usize = 300;
 
-/// What the settings have for one file.
+/// The context of one file while it is merged.
 struct Page<'f> {
     layer: &'f Layer,
     text: &'f str,
@@ -28,7 +28,7 @@ struct Page<'f> {
 }
 
 impl Settings {
-    /// All files that there are, lowest first.
+    /// All existing files, lowest priority first.
     pub fn load(
         config_dir: &Path,
         workspace: &Path,
@@ -38,13 +38,13 @@ impl Settings {
         Self::merge(&Files::read(config_dir, workspace, named), project)
     }
 
-    /// What the files say, lowest first.
+    /// Merges the files, lowest priority first.
     pub fn merge(files: &Files, project: Trust<'_>) -> Self {
         let mut settings = Self::default();
         for layer in &files.layers {
             let trust = match (layer.owner, project) {
                 (Owner::Person | Owner::Named, _) => Trust::Full,
-                // The person's rules go to one file only; in another they are somebody else's.
+                // The person's rules are saved in one file only; in another file, someone else wrote them.
                 (Owner::Claude | Owner::Project, Trust::OnlyTightens { .. }) => {
                     Trust::OnlyTightens { own: &[] }
                 }
@@ -55,7 +55,7 @@ impl Settings {
         settings
     }
 
-    /// Adds a rule of a flag.
+    /// Adds a rule from a flag.
     pub fn add_rule(
         &mut self,
         list: RuleList,
@@ -120,12 +120,12 @@ impl Settings {
                 keys[..],
                 ["permissions"] | ["permissions", "allow" | "ask" | "deny"]
             );
-            // A guard that is not understood may have forbidden something, too.
+            // A hook that cannot be understood may also have denied something.
             let about_hooks = keys.first() == Some(&"hooks") && page.trust == Trust::Full;
             if about_rules || about_hooks {
                 self.doubt(layer, "*");
             }
-            // What Claude Code understands otherwise is not the person's mistake.
+            // If Claude Code understands a key differently, that is not the person's mistake.
             if layer.owner == Owner::Claude && !about_rules && !about_hooks {
                 self.warn_at(layer, &fault.wrong);
             } else {
@@ -202,7 +202,7 @@ impl Settings {
         }
     }
 
-    /// Takes over all but the rules.
+    /// Takes over everything except the rules.
     fn take(&mut self, page: &Page<'_>, mut file: File) {
         let unasked = self.unasked_of(page, &file.sandbox);
         self.set(page, "sandbox.unasked", unasked, |it| &mut it.unasked);
@@ -219,7 +219,7 @@ impl Settings {
         self.take_values(page, file);
     }
 
-    /// Takes over what adds up from file to file, or is overridden by name.
+    /// Takes over what accumulates from file to file, or is overridden by name.
     fn take_collections(&mut self, page: &Page<'_>, file: &mut File) {
         let source = &page.source;
         self.add_hooks(page, std::mem::take(&mut file.hooks));
@@ -317,8 +317,8 @@ impl Settings {
         });
     }
 
-    /// The mode that a file may choose. One of a project never lets more run than acceptEdits, trusted or not; one that is
-    /// not trusted can only choose the strictest.
+    /// The mode that a file may choose. A project never allows more than acceptEdits, trusted or not; an untrusted
+    /// one can only choose the strictest mode.
     fn mode_of(&mut self, page: &Page<'_>, mode: Option<Mode>) -> Option<Mode> {
         let mode = mode?;
         let problem = match (mode, page.trust) {
@@ -353,7 +353,7 @@ impl Settings {
         Some(search)
     }
 
-    /// How commands are to be held. A project can only make it stricter.
+    /// The sandbox setting of a file. A project can only make it stricter.
     fn unasked_of(&mut self, page: &Page<'_>, sandbox: &Sandbox) -> Option<Unasked> {
         let unasked = sandbox.unasked?;
         if page.layer.owner.is_project() && unasked != Unasked::Require {
@@ -377,7 +377,7 @@ impl Settings {
         }
     }
 
-    /// Something that may have forbidden calls of these tools is not understood: they are asked about.
+    /// Something that may have denied calls of these tools cannot be understood: they ask.
     fn doubt(&mut self, layer: &Layer, tools: &str) {
         let source = Source::broken(&layer.path, &layer.name);
         let known = self.rules.ask.iter();
@@ -387,7 +387,7 @@ impl Settings {
         {
             return;
         }
-        // A name of a tool that is none must not be the way around it.
+        // An invalid name of a tool must not be a way around it.
         if self.rules.add(RuleList::Ask, tools, &source).is_err() {
             let _ = self.rules.add(RuleList::Ask, "*", &source);
         }
@@ -418,17 +418,17 @@ impl Settings {
     }
 }
 
-/// Whether a key that is not known may be a misspelt list of rules that forbid something.
+/// Whether an unknown key may be a misspelt list of deny or ask rules.
 fn may_forbid(unknown: &Unknown, owner: Owner) -> bool {
     let is_list = |key: &str| key == "deny" || key == "ask";
     let keys: Vec<&str> = unknown.keys.iter().map(String::as_str).collect();
     match (&keys[..], owner) {
-        // Claude Code has more keys than ours, and gets new ones.
+        // Claude Code has more keys, and gets new ones.
         (["permissions", key], Owner::Claude) => {
             !CLAUDE_KEYS.contains(key) && unknown.meant.is_some_and(is_list)
         }
         (["permissions", _], _) => true,
-        // The whole group is misspelt, or its list stands outside of it.
+        // The whole group is misspelt, or the list is outside of it.
         ([key], _) => unknown.meant == Some("permissions") || is_list(&key.to_lowercase()),
         _ => false,
     }

@@ -1,11 +1,11 @@
-//! What the files of a person and of a project say: settings, who they come from, how far they are trusted, and memory.
+//! The settings and memory files of a person and of a project: where they come from, and how far they are trusted.
 //!
-//! Settings are merged in layers: user, project, project-local, `--settings`, each over the one before. Lists of rules
-//! concatenate, scalars override, and of everything it is known which file said it. Until the person has
-//! trusted a workspace, its own files can only tighten: their deny and ask rules count, nothing else of them does.
+//! Settings are merged in layers: user, project, project-local, `--settings`, each over the previous one. Lists of
+//! rules are concatenated, single values override, and every value knows its file. Until the person has trusted a
+//! workspace, its own files can only make things stricter: only their deny and ask rules apply.
 //!
-//! What is broken widens nothing. A file that cannot be read may have held rules that forbid something, so without it
-//! everything is asked about; [`Settings::errors`] says what to fix.
+//! A broken file never allows more. A file that cannot be read may have contained deny rules, so without it
+//! everything asks; [`Settings::errors`] says what to fix.
 
 pub mod extensions;
 mod file;
@@ -42,7 +42,7 @@ pub struct Settings {
     pub additional_directories: Vec<Sourced<PathBuf>>,
     /// More variables for the commands that tools run.
     pub env: BTreeMap<String, String>,
-    /// Whether these commands get the keys of providers, too.
+    /// Whether these commands also get the API keys of providers.
     pub pass_provider_keys: Option<bool>,
     pub max_turns: Option<u32>,
     pub max_tokens: Option<u64>,
@@ -58,17 +58,18 @@ pub struct Settings {
     pub interrupt_behavior: BTreeMap<String, InterruptBehavior>,
     /// By the name of the tool.
     pub tools: BTreeMap<String, ToolSettings>,
-    /// How much may be piped in.
+    /// The longest input that can be piped in.
     pub max_input_mb: Option<u32>,
     pub stall_seconds: Option<u64>,
     pub retries: Option<u32>,
     /// Theme name, or `auto`.
     pub theme: Option<String>,
-    /// Which file each setting is from, by its key: `model`, `env.NAME`. Rules and directories have theirs with them.
+    /// Which file each setting comes from, by its key: `model`, `env.NAME`. Rules and directories have their own
+    /// source.
     pub origins: BTreeMap<String, Source>,
     /// In the order of the files.
     pub hooks: Vec<Hook>,
-    /// No hook is run.
+    /// No hook runs.
     pub disable_all_hooks: Option<bool>,
     /// Whether commands that run without asking are sandboxed.
     pub unasked: Option<Unasked>,
@@ -78,13 +79,13 @@ pub struct Settings {
     pub small_model: Option<String>,
     /// When tools are announced by name only.
     pub tool_search: Option<Deferral>,
-    /// What a person should know about the files: unknown keys, rules that are not used.
+    /// What a person should know about the files: unknown keys, ignored rules.
     pub warnings: Vec<String>,
-    /// What a person must fix. It is not used, and where it may have forbidden something, everything is asked about.
+    /// What a person must fix. It is not used, and if it may have denied something, everything asks.
     pub errors: Vec<SettingsError>,
 }
 
-/// A value and the file that said it.
+/// A value and its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sourced<T> {
     pub value: T,
@@ -105,7 +106,7 @@ pub enum SettingsError {
 }
 
 impl SettingsError {
-    /// The file that has it.
+    /// The path of its file.
     pub fn path(&self) -> Option<&Path> {
         match self {
             SettingsError::Unreadable { path, .. } | SettingsError::Wrong { path, .. } => {
@@ -116,11 +117,12 @@ impl SettingsError {
     }
 }
 
-/// How far a file is believed.
+/// How far a file is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust<'r> {
     Full,
-    /// It can only tighten; but an allow rule that the person wrote there themselves, one of these, counts.
+    /// It can only make things stricter; but an allow rule that the person saved there themselves, one of these,
+    /// applies.
     OnlyTightens {
         own: &'r [String],
     },

@@ -1,6 +1,6 @@
-//! A settings file as its type, with the place of every mistake. Pure.
+//! Reads a settings file into its type, with the place of every mistake. Pure.
 //!
-//! A mistake costs its own key and not the others: what a person may have misspelt is told, and what the rest says counts.
+//! A mistake only affects its own key: possible misspellings are reported, and the rest of the file applies.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -9,15 +9,15 @@ use serde_json::Value;
 use crate::config::json::{self, Inside, Node, Wrong, place};
 use crate::text::{cut, nearest};
 
-/// What a file says, and what is wrong with it.
+/// The content of a file, and its mistakes.
 #[derive(Debug)]
 pub struct Reading<T> {
     pub value: T,
-    /// Keys that are not used: their value does not fit, or they stand there twice.
+    /// Keys that are not used: their value is invalid, or they occur twice.
     pub faults: Vec<Fault>,
-    /// Keys that nobody knows.
+    /// Unknown keys.
     pub unknown: Vec<Unknown>,
-    /// Where everything stands.
+    /// The positions of all values.
     pub node: Node,
 }
 
@@ -28,26 +28,26 @@ pub struct Fault {
     pub wrong: Wrong,
 }
 
-/// A key that nobody knows.
+/// An unknown key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unknown {
     /// `["permissions", "denny"]`.
     pub keys: Vec<String>,
-    /// The known key that it is most like.
+    /// The most similar known key.
     pub meant: Option<&'static str>,
     pub wrong: Wrong,
 }
 
-/// An object in the file whose keys are known, too.
+/// An object in the file whose keys are also known.
 #[derive(Debug, Clone, Copy)]
 pub struct Group {
     pub name: &'static str,
     pub fields: &'static [String],
-    /// What it is, in words.
+    /// Its description.
     pub holds: &'static str,
 }
 
-/// Reads a file that may have the `known` keys. What is no JSON object at all is an error.
+/// Reads a file that may have the `known` keys. Anything but a JSON object is an error.
 pub fn read<T: DeserializeOwned + Default>(
     text: &str,
     known: &'static [String],
@@ -101,7 +101,7 @@ pub fn read<T: DeserializeOwned + Default>(
     })
 }
 
-/// The names of a struct's fields, as a file writes them: those that its schema has.
+/// The names of a struct's fields in a file, taken from its schema.
 pub fn fields<T: JsonSchema>() -> Vec<String> {
     let schema = schemars::schema_for!(T).to_value();
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -115,13 +115,13 @@ struct Sheet<'t> {
 }
 
 impl Sheet<'_> {
-    /// The group that this is.
+    /// The group with this name, if the value is an object.
     fn group(&self, name: &str, value: &Node) -> Option<&Group> {
         let mut groups = self.groups.iter();
         groups.find(|group| group.name == name && matches!(value.inside, Inside::Object(_)))
     }
 
-    /// Every known key, those of a group with its name before them.
+    /// Every known key; keys of a group include its name.
     fn paths(&self, known: &'static [String]) -> Vec<Vec<String>> {
         let mut paths = Vec::new();
         let is_known = |member: &&json::Member| known.contains(&member.name);
@@ -161,7 +161,7 @@ impl Sheet<'_> {
         repeated.chain(inner).map(fault).collect()
     }
 
-    /// Serde takes a list for an object whose fields are in their order; people do not mean that.
+    /// Serde accepts a list in place of an object, with the fields in order; people do not mean that.
     fn no_groups(&self) -> Vec<Fault> {
         let wrong = |member: &json::Member| {
             let group = self.groups.iter().find(|group| group.name == member.name)?;
@@ -216,7 +216,7 @@ impl Sheet<'_> {
         unknown
     }
 
-    /// The text with blanks in place of every key that is not wanted: what is left keeps its place.
+    /// The text with blanks in place of every key that is not wanted, so that the rest keeps its position.
     fn only(&self, wanted: &dyn Fn(&[String]) -> bool) -> String {
         let blank = |byte: u8| if byte == b'\n' { b'\n' } else { b' ' };
         let mut page: Vec<u8> = self.text.bytes().map(blank).collect();
@@ -241,7 +241,7 @@ impl Sheet<'_> {
             let is_group = path.len() == 1 && self.group(&member.name, value).is_some();
             if is_group || wanted(path) {
                 if let Some(end) = last_end {
-                    // Behind every member but the last there is a comma.
+                    // Every member except the last is followed by a comma.
                     let comma = text[end..].iter().position(|byte| *byte == b',');
                     page[end + comma.unwrap_or_default()] = b',';
                 }
@@ -260,7 +260,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// The mistake at the beginning of the value that has it.
+    /// The mistake, at the beginning of the wrong value.
     fn wrong(&self, error: &serde_json::Error) -> Wrong {
         let mut lines = self.text.split_inclusive('\n');
         let before: usize = (1..error.line())
@@ -270,7 +270,7 @@ impl Sheet<'_> {
         let at = (before + error.column()).saturating_sub(1);
         let mut node = innermost(self.node, at);
         if std::ptr::eq(node, self.node) {
-            // The parser stops before a list or an object that should not be there, not in it.
+            // The parser stops before a wrong list or object, not inside it.
             node = innermost(self.node, at + 1);
         }
         let (line, column) = place(self.text, node.span.start);
@@ -294,7 +294,7 @@ fn innermost(node: &Node, at: usize) -> &Node {
     inner.map_or(node, |inner| innermost(inner, at))
 }
 
-/// The parser's words for people: no names of Rust types.
+/// The parser's message without names of Rust types.
 fn plain(problem: &str) -> String {
     let words = [
         (

@@ -31,7 +31,7 @@ impl Desk {
             named.as_deref(),
             trust,
         );
-        // Without the part that is another one every time.
+        // Without the part that differs in each run.
         let root = format!("{}/", home.display());
         for warning in &mut settings.warnings {
             *warning = warning.replace(&root, "");
@@ -66,7 +66,7 @@ fn texts(rules: &[Rule]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_higher_file_wins_and_lists_add_up_and_each_says_where_it_is_from() {
+fn the_higher_file_wins_and_lists_add_up_and_each_value_knows_its_file() {
     let file = |name: &str| {
         json!({"model": name, "env": {"A": name, name: "1"}, "permissions": {"deny": [format!("Bash({name})")]}})
             .to_string()
@@ -102,7 +102,7 @@ fn the_higher_file_wins_and_lists_add_up_and_each_says_where_it_is_from() {
 }
 
 #[test]
-fn a_project_that_is_not_trusted_can_only_tighten() {
+fn an_untrusted_project_can_only_make_things_stricter() {
     let hostile = json!({
         "provider": "openai", "model": "m", "baseUrl": "http://evil", "env": {"LD_PRELOAD": "x"},
         "passProviderKeys": true, "maxTurns": 9,
@@ -133,11 +133,14 @@ fn a_project_that_is_not_trusted_can_only_tighten() {
 
     let settings = desk.load(FULL);
     assert_eq!(settings.mode, Some(Mode::AcceptEdits));
-    assert_eq!(settings.pass_provider_keys, None, "that one it never says");
+    assert_eq!(
+        settings.pass_provider_keys, None,
+        "a project can never set this one"
+    );
 }
 
 #[test]
-fn cve_2026_33068_a_mode_from_a_repository_never_widens() {
+fn cve_2026_33068_a_mode_from_a_repository_never_allows_more() {
     for (mode, untrusted, trusted) in [
         ("bypassPermissions", None, None),
         ("dontAsk", None, None),
@@ -164,7 +167,7 @@ fn cve_2026_33068_a_mode_from_a_repository_never_widens() {
 }
 
 #[test]
-fn a_mistake_is_told_with_its_place_and_costs_only_its_key() {
+fn a_mistake_is_reported_with_its_place_and_costs_only_its_key() {
     let desk = Desk::new().with(
         "config/settings.json",
         "{\n  \"model\": 7,\n  \"maxTurns\": -1,\n  \"theme\": \"dark\",\n  \"permissions\": {\n    \"deny\": [\"Bash(x)\"],\n    \"defaultMode\": \"yolo\"\n  }\n}",
@@ -184,7 +187,7 @@ fn a_mistake_is_told_with_its_place_and_costs_only_its_key() {
 }
 
 #[test]
-fn an_unknown_key_is_told_with_the_nearest_one_that_there_is() {
+fn an_unknown_key_is_reported_with_the_nearest_known_one() {
     let text = "{\"$schema\": \"x\", \"modle\": \"m\", \"sandbox\": {\"unasekd\": 1}}";
     let desk = Desk::new().with("work/.agent-tui/settings.json", text);
     let settings = desk.load(FULL);
@@ -205,7 +208,7 @@ fn an_unknown_key_is_told_with_the_nearest_one_that_there_is() {
 }
 
 #[test]
-fn a_key_that_may_be_a_misspelt_list_of_rules_is_an_error_and_everything_is_asked_about() {
+fn a_key_that_may_be_a_misspelt_list_of_rules_is_an_error_and_everything_asks() {
     let text = "{\n \"permissions\": {\"denny\": [\"Bash\"], \"zzz\": 1}}";
     let desk = Desk::new().with("work/.agent-tui/settings.json", text);
     assert_eq!(
@@ -234,7 +237,7 @@ fn a_key_that_may_be_a_misspelt_list_of_rules_is_an_error_and_everything_is_aske
 }
 
 #[test]
-fn in_the_files_of_claude_code_only_what_is_like_a_list_of_rules_is_doubted() {
+fn in_files_of_claude_code_only_keys_similar_to_a_list_of_rules_are_errors() {
     for (key, errors) in [
         ("disableBypassPermissionsMode", 0),
         ("disableAutoMode", 0),
@@ -252,7 +255,7 @@ fn in_the_files_of_claude_code_only_what_is_like_a_list_of_rules_is_doubted() {
 }
 
 #[test]
-fn what_claude_code_understands_otherwise_is_no_error() {
+fn keys_that_claude_code_understands_differently_are_not_errors() {
     let text = r#"{"permissions": {"defaultMode": "auto", "deny": ["Bash(x)"]}, "theme": 3}"#;
     let settings = Desk::new()
         .with("work/.claude/settings.json", text)
@@ -269,7 +272,7 @@ fn what_claude_code_understands_otherwise_is_no_error() {
     assert_eq!(settings.errors.len(), 1, "but a list of rules is one");
 }
 
-/// The rules that ask about everything, or about a tool, because something is broken.
+/// The rules that make everything, or a tool, ask because something is broken.
 fn doubts(text: &str) -> Vec<String> {
     let desk = Desk::new().with("config/settings.json", text);
     let settings = desk.load(FULL);
@@ -279,7 +282,7 @@ fn doubts(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_broken_list_of_rules_means_that_everything_is_asked_about() {
+fn a_broken_list_of_rules_makes_everything_ask() {
     for text in [
         "",
         "{",
@@ -330,7 +333,7 @@ fn a_bad_allow_rule_is_named_with_its_place_and_skipped() {
 }
 
 #[test]
-fn many_rules_and_a_very_long_one_are_rules_like_others() {
+fn many_rules_and_a_very_long_one_are_accepted() {
     let mut rules: Vec<String> = (0..10_000)
         .map(|number| format!("Bash(x {number})"))
         .collect();
@@ -348,7 +351,7 @@ fn many_rules_and_a_very_long_one_are_rules_like_others() {
 }
 
 #[test]
-fn what_cannot_be_a_variable_is_not_made_one() {
+fn an_invalid_variable_name_is_ignored() {
     let text = r#"{"env": {"": "a", "A=B": "c", "C": "x\u0000", "D": "d"}}"#;
     let settings = Desk::new().with("config/settings.json", text).load(FULL);
     assert_eq!(settings.env.keys().collect::<Vec<_>>(), ["D"]);
@@ -418,7 +421,7 @@ fn wrong_settings_of_a_tool_are_named_and_an_unknown_tool_with_the_nearest() {
 
 /// `UPDATE_SCHEMA=1 cargo test --lib the_schema` writes the file again.
 #[test]
-fn the_schema_in_the_assets_is_that_of_the_types() {
+fn the_schema_in_the_assets_matches_the_types() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/settings.schema.json");
     let now = format!("{:#}\n", schema());
     if std::env::var_os("UPDATE_SCHEMA").is_some() {

@@ -1,8 +1,8 @@
-//! Whether a workspace is trusted: by what its files want, not by its name.
+//! Whether a workspace is trusted: based on what its files want, not on its name.
 //!
-//! A [`Review`] lists everything in a project that runs code or grants rights. The person's yes is remembered as the marks
-//! of these things, in a private file of their own, under the real path of the workspace; nothing that the project says about
-//! itself counts. What is new or has changed since has another mark, and is asked about again. What is gone is not.
+//! A [`Review`] lists everything in a project that runs code or grants rights. The person's yes is stored as hashes
+//! of these items, in a private file, under the real path of the workspace; nothing that the project says about
+//! itself matters. A new or changed item has another hash, and asks again. A removed one does not.
 
 mod found;
 #[cfg(test)]
@@ -22,17 +22,17 @@ use crate::config::{LONGEST_FILE, read_regular};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     pub kind: Kind,
-    /// The file that wants it, as seen from the workspace.
+    /// Its file, relative to the workspace.
     pub file: String,
-    /// In the file's own words.
+    /// The text from the file.
     pub what: String,
-    /// Whether the person has never said yes to it, although they have to others of this workspace.
+    /// Whether the person has not trusted it yet, although they have trusted other items of this workspace.
     pub is_new: bool,
-    /// Stands for all of it, also for what is not shown.
+    /// The hash of the whole item, including the part that is not shown.
     mark: String,
 }
 
-/// The kinds, in the order of their weight.
+/// The kinds, most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Hook,
@@ -50,7 +50,7 @@ pub enum Kind {
     Setting,
 }
 
-/// What a project wants, and whether the person has said yes to it.
+/// What a project wants, and whether the person has trusted it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
     pub workspace: PathBuf,
@@ -63,13 +63,13 @@ pub enum State {
     /// It wants nothing that needs trust.
     Nothing,
     Trusted,
-    /// The person was never asked, or said no.
+    /// The person was never asked, or declined.
     Unknown,
-    /// They said yes, and then it changed.
+    /// They trusted it, and then it changed.
     Changed,
 }
 
-/// The person's own record of what they have said yes to in a workspace.
+/// The person's own record of what they have trusted in a workspace.
 #[derive(Debug, Clone)]
 pub struct Memory {
     workspace: PathBuf,
@@ -83,7 +83,7 @@ struct Record {
 }
 
 impl Kind {
-    /// The heading of such things, for people.
+    /// The heading of these items, for people.
     pub fn title(self) -> &'static str {
         match self {
             Kind::Hook => "run these commands automatically (hooks)",
@@ -102,7 +102,7 @@ impl Kind {
 }
 
 impl Review {
-    /// Looks at the project. `own` are the allow rules that the person saved there themselves.
+    /// Reviews the project. `own` are the allow rules that the person saved there themselves.
     pub fn look(workspace: &Path, files: &Files, own: &[String], memory: &Memory) -> Self {
         let mut items = found::items(workspace, files, own);
         let known = memory.marks();
@@ -124,7 +124,7 @@ impl Review {
         }
     }
 
-    /// The one answer to whether the project's own settings count in full.
+    /// The one answer to whether the project's own settings apply in full.
     pub fn is_trusted(&self) -> bool {
         match self.state {
             State::Nothing | State::Trusted => true,
@@ -132,7 +132,7 @@ impl Review {
         }
     }
 
-    /// Stands for all that it wants now.
+    /// The hash of everything that it wants now.
     pub fn mark(&self) -> String {
         found::digest(self.items.iter().map(|item| item.mark.as_str()))
     }
@@ -158,7 +158,7 @@ impl Memory {
         }
     }
 
-    /// Keeps the person's yes. Blocks.
+    /// Stores the person's yes. Blocks.
     pub fn remember(&self, review: &Review) -> io::Result<()> {
         create_private_dir(self.file.parent().unwrap_or(&self.file))?;
         let _lock = save::lock(&self.file.with_extension("lock"))?;
@@ -170,7 +170,7 @@ impl Memory {
         save::replace(&self.file, &text, Fresh::Private)
     }
 
-    /// What they have said yes to; `None` if to nothing yet. What cannot be read was not said.
+    /// What they have trusted; `None` if nothing yet. If the record cannot be read, nothing is trusted.
     fn marks(&self) -> Option<Vec<String>> {
         let bytes = read_regular(&self.file, LONGEST_FILE).ok()?;
         let record: Record = serde_json::from_slice(&bytes).ok()?;
@@ -180,7 +180,7 @@ impl Memory {
 
 #[cfg(test)]
 impl Review {
-    /// One that wants these things.
+    /// A review with these items.
     pub fn wanting(state: State, wants: &[(Kind, &str)]) -> Self {
         let item = |(kind, what): &(Kind, &str)| Item {
             kind: *kind,

@@ -55,7 +55,7 @@ impl Custom {
             max_result_chars: tool.max_result_chars.unwrap_or(MAX_RESULT_CHARS),
             subject: subject(&tool.input_schema),
             ruled: None,
-            ..ToolSpec::new(&tool.name, &tool.description, Level::Dangerous, "")
+            ..ToolSpec::new(&tool.name, &tool.description, Level::Confirm, "")
         };
         Self {
             tool,

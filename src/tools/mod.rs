@@ -31,6 +31,7 @@ pub mod read;
 pub mod registry;
 pub mod skill;
 pub mod slash_command;
+pub mod small_model;
 pub mod subagents;
 pub mod task;
 pub mod task_output;
@@ -63,7 +64,7 @@ use crate::process::{Programs, Variables, sandbox};
 use crate::protocol::todo::Todo;
 use crate::protocol::{
     CallRef, Deferral, Extensions, FileDiff, ForPerson, InterruptBehavior, Level, Mode,
-    OutputFormat, PartOfFile, PreviewFields, Printed, ResultBlock, ServerTool, Shown,
+    OutputFormat, PartOfFile, PreviewFields, Printed, ResultBlock, ServerTool, Shown, Spending,
     SubjectFields, ToolDefinition, ToolInfo, ToolState, Touches, WebSearch,
 };
 
@@ -336,6 +337,8 @@ pub struct Environment {
     pub ground: OnceLock<Arc<sandbox::Ground>>,
     /// Who searches the web; `None` where nobody does.
     pub search: Option<WebSearch>,
+    /// The model that answers questions about fetched pages.
+    pub small_model: Option<small_model::SmallModel>,
 }
 
 impl Environment {
@@ -360,7 +363,7 @@ pub struct ToolOutput {
 }
 
 /// What a call changes for later calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ContextChange {
     Cwd(PathBuf),
     /// The permission mode, set by the person.
@@ -369,6 +372,8 @@ pub enum ContextChange {
     Todos(Vec<Todo>),
     /// Tools that were announced by name only are sent with their schemas.
     Activated(Vec<String>),
+    /// It has asked a model itself, which used this.
+    Spent(Spending),
 }
 
 /// A failure: for the model, what was wrong with the call and how to fix it; for the person, what happened.

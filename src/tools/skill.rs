@@ -170,8 +170,36 @@ fn find<'e>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Allows, Validated, confirmed_if_it_allows};
+    use std::path::Path;
+
+    use super::{Allows, MOST_LISTED, Validated, confirmed_if_it_allows, list, text};
     use crate::protocol::NamedFile;
+
+    #[test]
+    fn the_text_names_the_folder_and_has_the_arguments() {
+        let folder = Path::new("/skills/notes");
+        let begin =
+            "The folder of this skill is /skills/notes; relative paths in it start there.\n\n";
+        for (instructions, arguments, expected) in [
+            ("Write.", "", "Write."),
+            ("Write.", "v2", "Write.\n\nArguments: v2"),
+            ("Write $ARGUMENTS.", "v2", "Write v2."),
+        ] {
+            let text = text(folder, instructions, arguments);
+            assert_eq!(text, format!("{begin}{expected}"));
+        }
+    }
+
+    #[test]
+    fn a_long_list_is_cut_and_says_so() {
+        let long = "x".repeat(1_000);
+        let few = list([("a".to_owned(), "Short"), ("b".to_owned(), long.as_str())].into_iter());
+        assert!(few.starts_with("- a: Short\n- b: xxx"), "{few}");
+        assert!(few.len() < 500, "{}", few.len());
+        let many = list((0..500).map(|number| (format!("s{number}"), long.as_str())));
+        assert!(many.len() < MOST_LISTED + 100, "{}", many.len());
+        assert!(many.ends_with("more that are not listed\n"), "{many}");
+    }
 
     #[test]
     fn a_file_that_allows_something_is_confirmed_first() {

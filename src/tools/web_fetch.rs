@@ -15,18 +15,20 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::small_model::{Answer, Query};
 use super::web::cache::Cache;
-use super::web::fetch::{Arrived, Reach, fetch, host_of, parse};
+use super::web::fetch::{Arrived, Net, Problem, Reach, host_of, parse};
 use super::web::page::Page;
-use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use super::{ContextChange, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Cause, Grant, Inner};
 use crate::protocol::{
-    ChoiceOption, ChoiceRequest, Level, Mode, Reply, ResultBlock, SubjectFields, Touches,
+    ChoiceOption, ChoiceRequest, ForPerson, Level, Mode, Reply, ResultBlock, SubjectFields, Touches,
 };
 
 #[derive(Default)]
 pub struct WebFetch {
     cache: Cache,
+    net: Net,
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -73,36 +75,59 @@ impl Tool for WebFetch {
     }
 
     async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
-        parse(&input.url).map_err(|problem| ToolError::new(problem.to_string()))?;
+        parse(&input.url)?;
         Ok(Validated::Fine)
     }
 
     async fn call(&self, input: Input, grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
-        let failed = |problem: super::web::fetch::Problem| ToolError::new(problem.to_string());
-        let url = parse(&input.url).map_err(failed)?;
-        let key = without_fragment(&url);
-        if let Some(page) = self.cache.get(&key, Instant::now()) {
-            return output(&page, &input.prompt);
-        }
-        cx.progress.report(format!("asking {}", host_of(&url)));
+        let url = parse(&input.url)?;
         let work = async {
-            let arrived = fetch(&url, reach(&url, &grant)).await.map_err(failed)?;
-            let Arrived::Inside {
-                host,
-                address,
-                inner,
-            } = arrived
-            else {
-                return Ok(arrived);
+            let page = match self.page(&url, &grant, &cx).await? {
+                Ok(page) => page,
+                Err(elsewhere) => return Ok(elsewhere),
             };
-            agree(&cx, &host, address, inner).await?;
-            fetch(&url, Reach::Everywhere).await.map_err(failed)
+            let mut output = output(&page, &input.prompt)?;
+            if let Some(query) = query(&page, &input.prompt)
+                && let Some(model) = &cx.env.small_model
+            {
+                cx.progress
+                    .report(format!("asking {} about the page", model.name));
+                let answer = model.ask(query).await;
+                answered(&mut output, &page, &input.prompt, answer);
+            }
+            Ok(output)
         };
-        let arrived = tokio::select! {
+        tokio::select! {
             biased;
-            () = cx.cancel.cancelled() => return Err(ToolError::cancelled()),
-            arrived = work => arrived?,
-        };
+            () = cx.cancel.cancelled() => Err(ToolError::cancelled()),
+            output = work => output,
+        }
+    }
+}
+
+impl WebFetch {
+    /// The page at an address, from the cache or from its server; or the result if the server points to another host.
+    async fn page(
+        &self,
+        url: &Url,
+        grant: &Grant,
+        cx: &ToolCx,
+    ) -> Result<Result<Arc<Page>, ToolOutput>, ToolError> {
+        let key = without_fragment(url);
+        if let Some(page) = self.cache.get(&key, Instant::now()) {
+            return Ok(Ok(page));
+        }
+        cx.progress.report(format!("asking {}", host_of(url)));
+        let mut arrived = self.net.fetch(url, reach(url, grant)).await?;
+        if let Arrived::Inside {
+            host,
+            address,
+            inner,
+        } = arrived
+        {
+            agree(cx, &host, address, inner).await?;
+            arrived = self.net.fetch(url, Reach::Everywhere).await?;
+        }
         match arrived {
             Arrived::Page(fetched) => {
                 let page = tokio::task::spawn_blocking(move || Arc::new(Page::new(&fetched)));
@@ -110,15 +135,50 @@ impl Tool for WebFetch {
                 if page.status < 400 {
                     self.cache.put(&key, page.clone(), Instant::now());
                 }
-                output(&page, &input.prompt)
+                Ok(Ok(page))
             }
-            Arrived::Elsewhere { from, to } => Ok(ToolOutput::text(format!(
-                "{from} redirects to another host, which was not followed: {to}\n\
-                 To read it, call WebFetch with that address."
-            ))),
+            Arrived::Elsewhere { from, to } => Ok(Err(ToolOutput {
+                for_person: ForPerson {
+                    sentence: Some(format!("redirects to {}", host_of(&to))),
+                    ..ForPerson::default()
+                },
+                ..ToolOutput::text(format!(
+                    "{from} redirects to another host, which was not followed: {to}\n\
+                     To read it, call WebFetch with that address."
+                ))
+            })),
             Arrived::Inside { host, .. } => Err(ToolError::new(format!(
                 "{host} leads to another address than before; try again"
             ))),
+        }
+    }
+}
+
+impl From<Problem> for ToolError {
+    fn from(problem: Problem) -> Self {
+        Self::new(problem.to_string())
+    }
+}
+
+/// What to ask a small model about a page: nothing if the page has no text, or the call no question.
+fn query(page: &Page, prompt: &str) -> Option<Query> {
+    let text = page.text()?;
+    let question = prompt.trim();
+    (!question.is_empty()).then(|| Query {
+        question: question.to_owned(),
+        text: text.to_owned(),
+    })
+}
+
+/// Replaces the page by the answer of the small model. If there is none, the page stays.
+fn answered(output: &mut ToolOutput, page: &Page, prompt: &str, answer: Answer) {
+    output.changes.push(ContextChange::Spent(answer.spending));
+    match answer.text {
+        Ok(text) => output.for_model = vec![ResultBlock::text(page.with_heading(prompt, &text))],
+        Err(problem) => {
+            let note =
+                format!("(the small model did not answer: {problem}; this is the page itself)");
+            output.for_model.insert(0, ResultBlock::text(note));
         }
     }
 }
@@ -186,6 +246,10 @@ fn output(page: &Page, prompt: &str) -> Result<ToolOutput, ToolError> {
     }
     Ok(ToolOutput {
         for_model,
+        for_person: ForPerson {
+            sentence: Some(page.in_short()),
+            ..ForPerson::default()
+        },
         ..ToolOutput::default()
     })
 }

@@ -1,4 +1,4 @@
-//! The row over a subagent's conversation: whose it is, how far it is, and the key that leads back.
+//! The row above a subagent's conversation: its name, its progress, and the key that leads back.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,10 +14,10 @@ use crate::theme::Role;
 
 /// A lower conversation keeps all its rows.
 const HIGH_ENOUGH: u16 = 4;
-/// Between the words and the key.
+/// The least space between the words and the key.
 const GAP: usize = 2;
 
-/// Its place, and what is left for the conversation.
+/// Its row, and the rest for the conversation.
 pub fn split(state: &AppState, area: Rect) -> (Rect, Rect) {
     let height = u16::from(state.viewed().is_some() && area.height >= HIGH_ENOUGH);
     let heading = Rect { height, ..area };

@@ -60,7 +60,7 @@ pub const SMALLEST: (u16, u16) = (20, 5);
 /// The areas of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Areas {
-    /// Whose conversation it is, where it is not the person's.
+    /// The name of the conversation, if it is a subagent's.
     pub heading: Rect,
     pub conversation: Rect,
     /// The empty row below the conversation.
@@ -187,7 +187,8 @@ impl Caches {
         let call = state.calls.get(detail.call);
         let area = self.areas.conversation;
         // A running call shows its seconds.
-        let running = call.elapsed(state.now).filter(|_| !call.is_over());
+        let runs = !call.is_over() || call.is_in_background();
+        let running = call.ran(state.now).filter(|_| runs);
         let time = running.map_or(0, |time| time.as_secs() + 1);
         let key = (
             detail.call.0,
@@ -362,7 +363,7 @@ impl Areas {
         } else {
             0
         };
-        // A column of air on the right.
+        // An empty column on the right.
         let text = Rect {
             width: rest.width - aside - 1,
             ..rest

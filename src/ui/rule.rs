@@ -180,7 +180,7 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
     (text, Role::Executing)
 }
 
-/// How many subagents work, if nothing else does, and what one of them does.
+/// How many subagents work, if nothing else does, and what one of them is doing.
 fn agents(state: &AppState) -> Option<String> {
     let executes = |key: &&CallKey| matches!(state.calls.get(**key).state, State::Executing(_));
     let running = state.panel.calls().iter().filter(executes);

@@ -251,7 +251,7 @@ fn a_custom_tool_asks_and_its_output_is_the_result() {
     let wrong = calling("weather", "{ town = \"Bern\" }");
     let said = result(&run(&program, &wrong, &["--allow", "weather"]));
     assert!(said.to_string().contains("city"), "{said}");
-    // That it calls itself read-only allows nothing.
+    // Calling itself read-only allows nothing.
     let read_only = WEATHER.replace("command =", "read_only = true\ncommand =");
     put(&program.config(), "tools/weather.toml", &read_only);
     let said = result(&run(&program, &script, &[]));
@@ -363,7 +363,7 @@ fn a_custom_command_is_completed_typed_and_what_it_allows_ends_with_its_turn() {
         30,
     );
     tui.wait_for("❯");
-    // It is found although the program has started.
+    // It is found although it was added after the start.
     put(&config, "commands/leave-mark.md", command);
     tui.send("/leave").wait_for("Leave a mark").wait_for("NAME");
     tui.send("\tme\r").wait_for("Touched.");

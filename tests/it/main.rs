@@ -27,5 +27,6 @@ mod tidy;
 mod tidy_readers;
 mod tidy_words;
 mod tools;
+mod tools_run;
 mod trust;
 mod web;

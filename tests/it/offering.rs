@@ -28,7 +28,7 @@ fn names(body: &Value) -> Vec<String> {
     tools.map(name).collect()
 }
 
-/// The system prompt, up to what changes from run to run.
+/// The system prompt, without what changes from run to run.
 fn stable_system(wire: Wire, body: &Value) -> String {
     let whole = match wire {
         Wire::Anthropic => {
@@ -95,13 +95,13 @@ fn a_deferred_tool_is_loaded_by_a_search_and_stays_for_the_session() {
         assert!(!names(&bodies[0]).contains(&"LS".to_owned()));
         let system = stable_system(wire, &bodies[0]);
         assert!(system.contains("FileSearch, LS, MultiEdit"), "{system}");
-        // Not loaded yet: the model is told how.
+        // Not loaded yet: the model is told how to load it.
         let (_, refused) = wire.results(&bodies[1]).pop().expect("a result");
         assert!(refused.contains("select:LS"), "{refused}");
         assert_eq!(tools(&bodies[1]), first, "{wire:?}");
         let (_, found) = wire.results(&bodies[2]).pop().expect("a result");
         assert!(found.starts_with("Loaded 1 tool."), "{found}");
-        // What is loaded is appended, and all before it is as it was, byte for byte.
+        // What is loaded is appended, and everything before it stays byte for byte the same.
         for later in &bodies[2..] {
             assert_eq!(tools(later)[..first.len()], first, "{wire:?}");
             assert_eq!(names(later)[first.len()..], ["LS"], "{wire:?}");

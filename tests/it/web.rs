@@ -1,10 +1,10 @@
-//! The tools of the web in the whole program: who searches, what goes over the wire, and what is seen of it.
+//! The web tools in the whole program: who searches, what is sent, and what is shown.
 
 use serde_json::{Value, json};
 
 use crate::screen::armed;
 use crate::support::pty::{Pty, script};
-use crate::support::wire::{bash, event, text};
+use crate::support::wire::{bash, call, event, text};
 use crate::support::{Program, Reply, Server, Wire};
 
 fn configured(settings: &Value) -> Program {
@@ -21,7 +21,7 @@ fn tools(body: &Value) -> Vec<&Value> {
     tools.iter().filter(is_search).collect()
 }
 
-/// The blocks of a search that Anthropic's server has run, as they come and as they must go back.
+/// The blocks of a search that Anthropic's server has run, as they arrive and as they must be sent back.
 fn anthropic_blocks() -> [Value; 3] {
     let page = json!({
         "type": "web_search_result", "title": "Eclipses of 2026", "url": "https://www.example.com/eclipses",
@@ -255,4 +255,50 @@ fn a_search_asks_and_is_seen_by_title_and_domain() {
     armed(&mut tui, "y yes").send("y");
     tui.wait_for("WebSearch rust async  2 results: rust-lang.github.io, tokio.rs");
     tui.wait_for("Read them.");
+}
+
+#[test]
+fn a_fetched_page_is_answered_by_the_small_model_in_a_request_without_tools() {
+    let pages = Server::start([Reply::error(200, "the secret word is plover")]);
+    let program = configured(&json!({
+        "smallModel": "tiny",
+        "prices": {"m": {"input": 1.0, "output": 1.0}, "tiny": {"input": 1.0, "output": 1.0}},
+    }));
+    let wire = Wire::Anthropic;
+    let input = json!({"url": format!("{}/a", pages.url()), "prompt": "which word?"});
+    let server = Server::start([
+        wire.reply(&[call("c1", "WebFetch", input)]),
+        wire.reply(&[text("It is plover.")]),
+        wire.reply(&[text("Done.")]),
+    ]);
+    let more = [
+        "--permission-mode",
+        "bypassPermissions",
+        "--output-format",
+        "json",
+    ];
+    let output = program.ask(&server, wire, &[&["-p", "go"][..], &more].concat());
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let bodies = server.bodies();
+    assert_eq!(bodies.len(), 3);
+    assert_eq!(bodies[1]["model"], "tiny");
+    assert_eq!(bodies[1].get("tools"), None);
+    let messages = bodies[1]["messages"].as_array().expect("messages");
+    assert_eq!(messages.len(), 1, "no history");
+    let asked = messages[0].to_string();
+    assert!(asked.contains("the secret word is plover") && asked.contains("which word?"));
+    let results = wire.results(&bodies[2]);
+    assert!(
+        results[0]
+            .1
+            .ends_with("Asked: which word?\n\nIt is plover."),
+        "{results:?}"
+    );
+    let result = output.result();
+    assert_eq!(
+        result["usage"]["input_tokens"], 30,
+        "all three requests count"
+    );
+    let cost = result["total_cost_usd"].as_f64().expect("a cost");
+    assert!((cost - 51e-6).abs() < 1e-9, "{cost}");
 }

@@ -199,7 +199,7 @@ fn commands(query: &str, known: &Commands) -> Vec<Item> {
         .filter_map(|command| {
             let matched = letters(&command.name, &query)?;
             let rank = match command.name.find(&query) {
-                // Enter must not make another command of a name that is typed in full.
+                // A name that is typed in full must not be completed to another one.
                 _ if *command.name == *query => 0,
                 Some(0) => 1,
                 Some(_) => 2,

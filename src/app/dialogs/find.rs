@@ -75,7 +75,7 @@ impl Find {
         self.stage = Stage::Walking;
     }
 
-    /// Goes on to the next match, or back to the previous one; from the last to the first.
+    /// Moves to the next match, or to the previous one; from the last to the first.
     pub fn step(&mut self, by: isize) -> Option<usize> {
         let count = self.rows.len().cast_signed();
         if count > 0 {

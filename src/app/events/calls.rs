@@ -2,11 +2,10 @@
 
 use crate::app::call::{Author, CallKey, Completed, State};
 use crate::app::preview::Partial;
-use crate::app::tasks::ended;
 use crate::app::transcript::{Cell, NoticeKind};
 use crate::app::{AppState, Effect};
 use crate::protocol::{
-    AgentId, AnswerNote, CallEvent, CallRef, Phase, Question, QuestionKind, ToolInfo,
+    AgentId, AnswerNote, BackgroundEnd, CallEvent, CallRef, Phase, Question, QuestionKind, ToolInfo,
 };
 
 impl AppState {
@@ -86,15 +85,15 @@ impl AppState {
         });
     }
 
-    fn background_ended(&mut self, key: CallKey, how: String) {
+    fn background_ended(&mut self, key: CallKey, how: BackgroundEnd) {
         let command = self.calls.get(key).subject();
         let first = command.lines().next().unwrap_or_default();
         self.notice(
             NoticeKind::Info,
-            format!("background command {}: {first}", ended(&how)),
+            format!("background command {how}: {first}"),
         );
-        self.calls
-            .change(key, |call| call.ended_in_background = Some(how));
+        let at = self.moment;
+        self.calls.change(key, |call| call.left_background(how, at));
         self.refresh_tasks();
     }
 

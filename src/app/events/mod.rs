@@ -257,7 +257,7 @@ impl Work {
     }
 }
 
-/// What a turn came to, as cells.
+/// The summary of a turn, as cells.
 fn summed_up(summary: &TurnSummary, failed: Option<&str>, answering: &Answering) -> Vec<Cell> {
     let (calls, changed) = answering.sum_up();
     let saved = answering.turn.saved;
@@ -308,7 +308,7 @@ fn text_of(blocks: &[Block]) -> String {
     Block::texts(blocks.iter().filter(written))
 }
 
-/// What the person, or whoever else, has written to the model; nothing if that is nothing.
+/// The cell of a message to the model, written by the person or by another agent; `None` if it is empty.
 fn user_cell(message: &Message) -> Option<Cell> {
     let text = shown_of(&message.content);
     let images = images_in(&message.content);

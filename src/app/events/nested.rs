@@ -1,4 +1,4 @@
-//! What subagents tell, taken into their own conversations.
+//! Applies the events of subagents to their own conversations.
 
 use super::writing::Answering;
 use super::{summed_up, user_cell};
@@ -111,15 +111,15 @@ impl AppState {
         key
     }
 
-    /// What a call shows of the subagent that it has started is not the same any more.
+    /// The call that started a subagent shows something new, so it has to be drawn again.
     pub(super) fn change_starter(&mut self, agent: AgentId) {
         if let Some(nested) = self.subagents.get(agent) {
             self.calls.change(nested.call, |_| {});
         }
     }
 
-    /// Whether an event can change what is on the screen. What a subagent writes that is not in view is seen only by what it
-    /// does: that it writes.
+    /// Whether an event can change what is on the screen. If a subagent is not in view, its text is not shown, only
+    /// that it writes.
     pub fn can_show(&self, event: &AgentEvent) -> bool {
         let (agent, already) = match event {
             AgentEvent::Turn(turn, TurnEvent::Text(_)) => (turn.agent, Some(Doing::Writing)),

@@ -8,20 +8,20 @@ use crate::app::transcript::{Answer, Cell, CellId, Changed, NoticeKind, Progress
 use crate::app::{Activity, AppState, Stage, Work};
 use crate::protocol::{CallRef, ToolInfo, TurnEvent};
 
-/// The person's conversation or a subagent's: the events of both are taken in by the same functions.
+/// The main conversation or a subagent's: the same functions apply the events of both.
 pub(super) struct Answering<'a> {
     pub transcript: &'a mut Transcript,
     pub work: &'a mut Work,
     pub turn: &'a mut Turn,
     pub calls: &'a mut Calls,
-    /// When that happened which is being heard.
+    /// When the event that is being applied happened.
     pub moment: Instant,
     /// The clock of the screen.
     pub now: Instant,
 }
 
 impl AppState {
-    /// The person's conversation, while a turn runs.
+    /// The main conversation, while a turn runs.
     pub(super) fn answering(&mut self) -> Option<Answering<'_>> {
         let Activity::Working(work) = &mut self.activity else {
             return None;
@@ -38,7 +38,7 @@ impl AppState {
 }
 
 impl Answering<'_> {
-    /// Takes in what happens in every conversation alike; the rest is for whoever hears it.
+    /// Applies the events that mean the same in every conversation; the caller handles the others.
     pub fn hear(&mut self, event: TurnEvent) {
         match event {
             TurnEvent::Requested { .. } => self.requested(),
@@ -82,7 +82,7 @@ impl Answering<'_> {
         self.turn.response_started(self.moment);
     }
 
-    /// The response broke off, and what had arrived stays.
+    /// The response broke off; what had arrived stays.
     fn broken(&mut self, text: String) {
         self.stop_writing(Progress::Cut);
         for key in self.turn.calls.clone() {
@@ -95,7 +95,7 @@ impl Answering<'_> {
         self.transcript.push(Cell::Notice { kind, text });
     }
 
-    /// What a broken try had shown is void: its text goes, and its calls that never ran.
+    /// A failed attempt is discarded: its text, and its calls that never ran.
     fn void_response(&mut self) {
         for cell in std::mem::take(&mut self.work.response) {
             let Some(entry) = self.transcript.get(cell) else {
@@ -119,9 +119,9 @@ impl Answering<'_> {
         self.stop_writing(Progress::Cut);
         let until = self.now + wait;
         self.turn.response_ended(self.moment);
-        // An answer that the provider has paused has not failed.
+        // An answer that the provider paused has not failed.
         self.work.failed = (attempt > 0).then(|| problem.clone());
-        // One that stops already goes on stopping.
+        // A turn that is already stopping keeps stopping.
         if matches!(self.work.stage, Stage::Running | Stage::Retrying { .. }) {
             self.work.stage = Stage::Retrying {
                 problem,
@@ -166,7 +166,7 @@ impl Answering<'_> {
         });
     }
 
-    /// A call begins: with its first letter, or whole.
+    /// A call begins: with its first fragment, or complete.
     pub fn add_call(&mut self, call: CallRef, tool: ToolInfo, by: Author) -> CallKey {
         self.stop_writing(Progress::Whole);
         let key = self.calls.add(call, tool, by, self.moment);
@@ -228,7 +228,7 @@ impl Answering<'_> {
         }
     }
 
-    /// The answer that the response under way writes at.
+    /// The answer that the current response is writing.
     fn last_answer(&self) -> Option<CellId> {
         let is_answer = |id: &&CellId| {
             let entry = self.transcript.get(**id);

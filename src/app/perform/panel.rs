@@ -68,7 +68,7 @@ impl AppState {
         }
     }
 
-    /// Shows all calls of the chosen subagent, or none of them.
+    /// Shows all calls of the selected subagent, or none of them.
     fn fold_chosen(&mut self) {
         match self.fold_target() {
             Some(call) => self.fold_subagent(call),
@@ -76,7 +76,8 @@ impl AppState {
         }
     }
 
-    /// The call of the subagent that is chosen, or that the chosen call belongs to. In its own view there is nothing to fold.
+    /// The call of the selected subagent, or of the subagent that the selected call belongs to. In its own view there
+    /// is nothing to fold.
     fn fold_target(&self) -> Option<CallKey> {
         let chosen = self.target_call()?;
         let viewed = self.viewed().map(|nested| nested.call);
@@ -93,7 +94,7 @@ impl AppState {
         self.panel.detail = chosen.map(|call| Detail { call, scroll: 0 });
     }
 
-    /// To the turn after the one that is looked at, or before it.
+    /// Shows the next turn, or the previous one.
     pub(super) fn go_to_turn(&mut self, by: isize) {
         self.panel.detail = None;
         if !self.panel.go_to_turn(by) {

@@ -7,7 +7,9 @@ use crate::app::panel::Detail;
 use crate::app::rig::{App, millis};
 use crate::app::transcript::Cell;
 use crate::app::{Copied, Effect, ExitReason, Focus};
-use crate::protocol::{CallCommand, CallOutcome, Command, Ending, Phase, TurnCommand};
+use crate::protocol::{
+    BackgroundEnd, CallCommand, CallOutcome, Command, Ending, Phase, TurnCommand,
+};
 
 /// One call is over, one runs, one is queued.
 fn three_calls() -> App {
@@ -353,7 +355,7 @@ fn a_command_in_the_background_can_be_cancelled_until_it_has_ended() {
         app.commands("x"),
         [Command::Call("a".into(), CallCommand::Cancel)]
     );
-    app.background_ended("a", "killed");
+    app.background_ended("a", BackgroundEnd::Stopped);
     let told = match &app.state.transcript.last().expect("a notice").cell {
         Cell::Notice { text, .. } => text.as_str(),
         other => panic!("{other:?}"),
@@ -377,7 +379,7 @@ fn quitting_warns_once_about_background_commands() {
     assert_eq!(run(&mut app, "/quit"), [Effect::Quit(ExitReason::Asked)]);
 
     let mut app = left_running();
-    app.background_ended("a", "killed");
+    app.background_ended("a", BackgroundEnd::Stopped);
     assert_eq!(run(&mut app, "/quit"), [Effect::Quit(ExitReason::Asked)]);
 }
 

@@ -13,8 +13,8 @@ use crate::app::rig::{App, opened, seen};
 use crate::app::transcript::{Cell, Entry};
 use crate::app::{Effect, Msg, update};
 use crate::protocol::{
-    AgentEvent, AgentId, AnswerNote, CallOutcome, CallRef, ForPerson, LeftOut, Message, Mode,
-    Phase, Recorded, Seq, SessionEvent, Shown, Told, ToolCall, ToolResult, Usage,
+    AgentEvent, AgentId, AnswerNote, BackgroundEnd, CallOutcome, CallRef, ForPerson, LeftOut,
+    Message, Mode, Phase, Recorded, Seq, SessionEvent, Shown, Told, ToolCall, ToolResult, Usage,
 };
 use crate::session::record::{Changed, Line};
 use crate::session::telling::{self, recall};
@@ -113,7 +113,10 @@ pub(super) fn of_calls() -> impl Strategy<Value = Record> {
                 }
             }
         ),
-        (calls(), texts()).prop_map(|(call, how)| Record::BackgroundEnded { call, how }),
+        (calls(), 0..3_i32).prop_map(|(call, code)| Record::BackgroundEnded {
+            call,
+            how: BackgroundEnd::Exited(code),
+        }),
         prop::collection::vec(calls(), 0..3).prop_map(|calls| Record::Delivered {
             calls,
             then: Vec::new()

@@ -11,7 +11,7 @@ use crate::protocol::{
     Phase, TurnCommand, TurnEvent,
 };
 
-/// The tools of the rows that can be chosen, each behind its depth.
+/// The tools of the rows that can be selected, each after its depth.
 fn rows(app: &App) -> Vec<String> {
     let rows = app.state.rows().into_iter();
     let named = rows.map(|row| {
@@ -45,7 +45,7 @@ fn the_latest_calls_of_a_subagent_stand_under_the_call_that_started_it() {
             call.completes("text");
         }
     }
-    // The one that still runs stays, however old it is.
+    // A running call stays listed, however old it is.
     assert_eq!(rows(&app), ["callers", " a", " c", " d", "tests"]);
     app.press("ctrl+t").len();
     assert_eq!(app.state.focus, Focus::Panel);
@@ -88,7 +88,7 @@ fn enter_opens_its_conversation_and_esc_leads_back_to_where_it_was_opened() {
     app.press("ctrl+t home enter");
     assert_eq!(app.state.focus, Focus::Conversation);
     assert_eq!(said(&app), ["do callers", "I look "]);
-    // What it says meanwhile is there, and what others say is not.
+    // Its own new text is there, and the text of others is not.
     app.says_as("callers", "everywhere.");
     app.says_as("tests", "I test.");
     assert_eq!(said(&app), ["do callers", "I look everywhere."]);

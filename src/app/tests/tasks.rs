@@ -7,7 +7,7 @@ use crate::app::dialogs::Dialog;
 use crate::app::dialogs::picker::{Mark, Picker};
 use crate::app::rig::App;
 use crate::app::{Focus, Msg};
-use crate::protocol::{CallCommand, CallOutcome, Command, Ending};
+use crate::protocol::{BackgroundEnd, CallCommand, CallOutcome, Command, Ending};
 
 /// Two commands run in the background, each of which has printed something.
 fn two_in_background() -> App {
@@ -68,7 +68,7 @@ fn the_open_list_is_updated_by_events() {
     app.press("down");
     app.tool("b", "Bash")
         .prints("\x1b[32mok\x1b[0m 3 tests\n\n");
-    app.background_ended("a", "exited with code 1");
+    app.background_ended("a", BackgroundEnd::Exited(1));
     app.after(Duration::from_secs(3));
     app.update(Msg::Tick);
     assert_eq!(
@@ -99,7 +99,7 @@ fn a_command_that_goes_to_the_background_joins_the_open_list() {
 #[test]
 fn running_commands_come_before_ended_ones() {
     let mut app = two_in_background();
-    app.background_ended("a", "exited with code 0");
+    app.background_ended("a", BackgroundEnd::Exited(0));
     run(&mut app, "/tasks");
     let marks: Vec<_> = list(&app).items().iter().map(|item| item.mark).collect();
     assert_eq!(marks, [Some(Mark::Running), Some(Mark::Done)]);
@@ -115,7 +115,7 @@ fn a_key_ends_the_chosen_command_once() {
         app.commands("ctrl+x"),
         [Command::Call("b".into(), CallCommand::Cancel)]
     );
-    app.background_ended("b", "killed");
+    app.background_ended("b", BackgroundEnd::Stopped);
     assert_eq!(said(&app)[1].2, "stopped");
     assert_eq!(app.commands("ctrl+x"), []);
     assert_eq!(flash(&app), Some("already finished"));
@@ -124,7 +124,7 @@ fn a_key_ends_the_chosen_command_once() {
 #[test]
 fn enter_opens_the_chosen_command_and_esc_leads_back() {
     let mut app = two_in_background();
-    app.background_ended("a", "exited with code 0");
+    app.background_ended("a", BackgroundEnd::Exited(0));
     app.taken_up("another turn");
     run(&mut app, "/tasks");
     app.press("end enter");

@@ -20,7 +20,7 @@ fn set(text: &str, keys: &[&str], value: Value) -> String {
 }
 
 #[test]
-fn a_list_grows_as_it_is_written() {
+fn a_list_grows_in_its_own_style() {
     assert_eq!(
         added(
             "{\n    \"model\": \"m\",\n    \"permissions\": {\n        \"allow\": [\n            \"a\",\n            \"b\"\n        ],\n        \"deny\": []\n    }\n}\n"
@@ -34,7 +34,7 @@ fn a_list_grows_as_it_is_written() {
 }
 
 #[test]
-fn what_is_missing_is_made() {
+fn missing_keys_are_created() {
     let whole = "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(x)\"\n    ]\n  }\n}\n";
     assert_eq!(added("{}\n"), whole);
     assert_eq!(
@@ -44,7 +44,7 @@ fn what_is_missing_is_made() {
 }
 
 #[test]
-fn what_is_there_is_not_added_again_and_what_is_not_there_is_not_removed() {
+fn an_existing_item_is_not_added_again_and_a_missing_one_is_not_removed() {
     let text = r#"{"permissions":{"allow":["Bash(x)"]}}"#;
     assert_eq!(Change::Add(ALLOW, "Bash(x)").apply(text), Ok(None));
     assert_eq!(removed(text), None);
@@ -53,7 +53,7 @@ fn what_is_there_is_not_added_again_and_what_is_not_there_is_not_removed() {
 }
 
 #[test]
-fn an_item_goes_and_its_neighbours_stay_as_they_are_written() {
+fn an_item_is_removed_and_its_neighbours_keep_their_style() {
     let text = "{\n  \"permissions\": {\n    \"allow\": [\n      \"a\",\n      \"b\",\n      \"c\"\n    ]\n  }\n}\n";
     assert_eq!(
         removed(text).as_deref(),
@@ -71,7 +71,7 @@ fn an_item_goes_and_its_neighbours_stay_as_they_are_written() {
 }
 
 #[test]
-fn a_value_is_set_where_it_stands_or_at_the_end() {
+fn a_value_is_set_in_place_or_at_the_end() {
     let text = "{\n  \"theme\" : \"dark\",  \"z\": 1e3\n}\n";
     assert_eq!(
         set(text, &["theme"], json!("light")),
@@ -102,7 +102,7 @@ fn comments_stay_where_they_are() {
 }
 
 #[test]
-fn of_a_key_that_stands_there_twice_the_one_that_counts_is_changed() {
+fn of_a_duplicate_key_the_last_one_is_changed() {
     assert_eq!(
         set(r#"{"a": 1, "b": 2, "a": 3}"#, &["a"], json!(4)),
         r#"{"a": 1, "b": 2, "a": 4}"#
@@ -110,7 +110,7 @@ fn of_a_key_that_stands_there_twice_the_one_that_counts_is_changed() {
 }
 
 #[test]
-fn what_is_no_json_or_no_list_is_an_error_with_its_place() {
+fn invalid_json_and_wrong_types_are_errors_with_their_place() {
     let add = |text: &str| Change::Add(ALLOW, "x").apply(text);
     let wrong = add("{\n  \"a\": oops\n}").expect_err("no JSON");
     assert_eq!((wrong.line, wrong.problem.as_str()), (2, "expected value"));
@@ -166,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_an_answer_or_an_error(text in "[\\[\\]{}\",:a-c0-9 \n]{0,40}") {
+    fn any_text_gives_a_result_or_an_error(text in "[\\[\\]{}\",:a-c0-9 \n]{0,40}") {
         let _ = Change::Add(&["a", "b"], "c").apply(&text);
         let _ = Change::Remove(&["a", "b"], "c").apply(&text);
         let _ = Change::Set(&["a", "b"], json!(1)).apply(&text);

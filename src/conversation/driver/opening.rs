@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::{Conversation, Exchange, Executor, Fact, Turn, Waiting};
 use crate::conversation::limits::{Hooked, Limits};
 use crate::executor::Context;
-use crate::protocol::{Block, Origin, Price, SessionEvent, Usage};
+use crate::protocol::{Block, Origin, Price, SessionEvent, Spending};
 
 impl Conversation {
     /// Begins an exchange; [`next`](Self::next) brings it to its end.
@@ -21,7 +21,7 @@ impl Conversation {
             self.usual_model = Some(self.switch_model(model));
         }
         self.journal.begin_turn();
-        self.used_by_subagents = Usage::default();
+        self.used_by_others = Spending::nothing();
         let origin = Origin {
             provider: self.provider.name().to_owned(),
             model: self.request.model.clone(),

@@ -5,7 +5,7 @@ use crate::git::status::ask;
 use crate::permissions::Decision;
 use crate::protocol::Mode;
 
-/// A filter whose key follows a continued value that looks like a header.
+/// A filter whose key follows a continued value that looks like a section header.
 fn continued(program: &str) -> String {
     format!("[filter \"evil\"]\n\tzz = a\\\n[foo]\n\tclean = {program}")
 }
@@ -14,7 +14,7 @@ fn filter(program: &str) -> String {
     format!("[filter \"evil\"]\n\tclean = {program}")
 }
 
-/// A repository in the repository, which the index of the outer one knows. Its configuration means harm.
+/// A repository inside the repository, in the index of the outer one. Its configuration is hostile.
 fn with_submodule(scene: &Scene) {
     let sub = scene.root.join("sub");
     std::fs::create_dir(&sub).expect("mkdir");
@@ -30,7 +30,7 @@ fn with_submodule(scene: &Scene) {
     scene.git_in(&sub, &["config", "filter.evil.clean", &program]);
 }
 
-/// Two branches that have changed the same line, merged.
+/// Two branches that changed the same line, merged.
 fn with_conflict(scene: &Scene) {
     scene.git(&["checkout", "-q", "-f", "-b", "other"]);
     scene.put("a.txt", "theirs\n");
@@ -44,7 +44,7 @@ fn with_conflict(scene: &Scene) {
 }
 
 #[tokio::test]
-async fn a2a_a_value_that_goes_on_in_a_line_like_a_header_hides_no_key() {
+async fn a_continued_value_that_looks_like_a_header_hides_no_key() {
     let scene = Scene::new();
     scene.configure(&continued(&scene.program()));
     assert_eq!(scene.open("", &LOOKING).await, LOOKING);
@@ -54,7 +54,7 @@ async fn a2a_a_value_that_goes_on_in_a_line_like_a_header_hides_no_key() {
 }
 
 #[tokio::test]
-async fn a2b_a_directory_that_only_looks_like_a_repository_is_passed_by_as_git_does() {
+async fn a_directory_that_only_looks_like_a_repository_is_skipped_as_git_does() {
     let scene = Scene::new();
     scene.put("sub/a.txt", "old\n");
     scene.commit("two");
@@ -71,7 +71,7 @@ async fn a2b_a_directory_that_only_looks_like_a_repository_is_passed_by_as_git_d
 }
 
 #[tokio::test]
-async fn a2c_blanks_in_the_name_of_the_git_directory_count() {
+async fn blanks_in_the_name_of_the_git_directory_matter() {
     let scene = Scene::new();
     let rename = |from: &str, to: &str| {
         std::fs::rename(scene.root.join(from), scene.root.join(to)).expect("rename");
@@ -90,7 +90,7 @@ async fn a2c_blanks_in_the_name_of_the_git_directory_count() {
 }
 
 #[tokio::test]
-async fn a2d_blanks_in_the_name_of_the_common_directory_count() {
+async fn blanks_in_the_name_of_the_common_directory_matter() {
     let scene = Scene::new();
     let copied = scene
         .plain(&scene.root, "cp")
@@ -115,7 +115,7 @@ async fn a2d_blanks_in_the_name_of_the_common_directory_count() {
 }
 
 #[tokio::test]
-async fn a2e_a_merge_driver_is_not_started_by_merging_again() {
+async fn a_merge_driver_is_not_started_by_merging_again() {
     let scene = Scene::new();
     with_conflict(&scene);
     let remerge = "git log -p --diff-merges=remerge";
@@ -125,20 +125,20 @@ async fn a2e_a_merge_driver_is_not_started_by_merging_again() {
 }
 
 #[tokio::test]
-async fn a2f_no_configuration_makes_a_plain_log_merge_again() {
+async fn no_configuration_makes_a_plain_log_merge_again() {
     let scene = Scene::new();
     with_conflict(&scene);
     scene.git(&["config", "log.diffMerges", "remerge"]);
     assert_eq!(scene.open("", &LOOKING).await, LOOKING);
 
-    // Nor does the person's own: the driver would still be the repository's.
+    // Neither does the person's own: the driver would still be the repository's.
     scene.run_harmless(&scene.root, "git log -m -p");
     assert!(!scene.canary().exists());
     scene.assert_armed("", "git log -m -p");
 }
 
 #[tokio::test]
-async fn a2g_a_submodule_is_found_in_a_split_index() {
+async fn a_submodule_is_found_in_a_split_index() {
     let scene = Scene::new();
     with_submodule(&scene);
     scene.git(&["update-index", "--split-index"]);
@@ -149,7 +149,7 @@ async fn a2g_a_submodule_is_found_in_a_split_index() {
 }
 
 #[tokio::test]
-async fn a2g_a_submodule_is_found_from_below_and_in_every_version_of_the_index() {
+async fn a_submodule_is_found_from_below_and_in_every_version_of_the_index() {
     let scene = Scene::new();
     with_submodule(&scene);
     scene.put("deep/b.txt", "x\n");
@@ -158,13 +158,13 @@ async fn a2g_a_submodule_is_found_from_below_and_in_every_version_of_the_index()
         let why = scene.inspect_in("deep").await.objection.unwrap_or_default();
         assert!(why.contains("submodule `sub`"), "{version}: {why}");
     }
-    // Where nothing is there, git does not look into it.
+    // If its repository is missing, git does not look into it.
     std::fs::remove_dir_all(scene.root.join("sub/.git")).expect("remove");
     assert_eq!(scene.objection().await, "");
 }
 
 #[tokio::test]
-async fn a2h_a_former_submodule_is_not_entered() {
+async fn a_former_submodule_is_not_entered() {
     let scene = Scene::new();
     with_submodule(&scene);
     let text = std::fs::read_to_string(scene.root.join("sub/.git/config")).expect("readable");
@@ -182,7 +182,7 @@ async fn a2h_a_former_submodule_is_not_entered() {
     scene.git(&["rm", "-q", "--cached", "sub"]);
     scene.git(&["commit", "-qm", "no submodule any more"]);
     let _ = std::fs::remove_file(scene.canary());
-    // The person may like to see submodules in full.
+    // The person may have set git to show submodules in full.
     scene
         .plain(&scene.root, "git")
         .args(["config", "--global", "diff.submodule", "diff"])
@@ -196,7 +196,7 @@ async fn a2h_a_former_submodule_is_not_entered() {
 }
 
 #[tokio::test]
-async fn a2i_what_newer_versions_of_git_would_start_is_asked_about() {
+async fn keys_that_start_programs_in_newer_versions_of_git_ask() {
     for (text, key) in [
         (
             "[hook \"x\"]\n\tcommand = touch canary\n\tevent = post-index-change",
@@ -214,13 +214,13 @@ async fn a2i_what_newer_versions_of_git_would_start_is_asked_about() {
 }
 
 #[tokio::test]
-async fn a2_hooks_are_not_run() {
+async fn hooks_are_not_run() {
     let scene = Scene::new();
     let program = scene.program();
     let hooks = scene.root.join(".git/hooks");
     std::fs::create_dir_all(&hooks).expect("mkdir");
     std::fs::copy(program, hooks.join("post-index-change")).expect("copied");
-    // A stale entry, so that there is something to write to the index.
+    // A stale entry, so that git would want to write the index.
     scene.put("b.txt", "x\n");
     scene.git(&["-c", "core.hooksPath=/dev/null", "add", "."]);
     scene.put("b.txt", "x\n");
@@ -229,7 +229,7 @@ async fn a2_hooks_are_not_run() {
 }
 
 #[tokio::test]
-async fn a2_a_configuration_that_never_ends_holds_nobody_up() {
+async fn a_configuration_that_never_ends_blocks_nothing() {
     let scene = Scene::new();
     std::fs::remove_file(scene.root.join(".git/config")).expect("remove");
     let made = scene
@@ -247,7 +247,7 @@ async fn a2_a_configuration_that_never_ends_holds_nobody_up() {
     assert!(began.elapsed() < Duration::from_secs(8));
 }
 
-/// Every key that was found to make a git command which only looks start a program, or read elsewhere.
+/// Every key that was found to make a read-only git command start a program, or read elsewhere.
 #[tokio::test]
 async fn cve_2026_19593_every_key_that_starts_a_program_is_found() {
     let scene = Scene::new();
@@ -305,7 +305,7 @@ async fn cve_2026_19593_every_key_that_starts_a_program_is_found() {
         assert!(why.contains(key), "{text}: {why}");
         assert_eq!(scene.open("", &LOOKING).await, LOOKING, "{text}");
     }
-    // Elsewhere than the configuration is: git says only that.
+    // The configuration points to another place, and git reports only that.
     scene.put(".git/config", &config);
     scene.configure("[core]\n\tworktree = /");
     assert!(!scene.objection().await.is_empty());

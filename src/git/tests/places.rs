@@ -1,11 +1,11 @@
-//! Where `.git` leads: to this work tree's own repository, or to somebody else's.
+//! Where `.git` points: to this work tree's own repository, or to another one.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::{LOOKING, Scene};
 
-/// Somebody else's repository, beside a workspace without one.
+/// Another repository next to a workspace without one.
 fn beside() -> (Scene, PathBuf) {
     let scene = Scene::empty();
     let other = scene.root.with_file_name("other");
@@ -30,7 +30,7 @@ async fn assert_not_read(scene: &Scene, what: &str) {
     );
 }
 
-/// What git takes for a repository, with nothing in it.
+/// An empty directory that git accepts as a repository.
 fn shell(directory: &Path) {
     for name in ["objects", "refs"] {
         std::fs::create_dir_all(directory.join(name)).expect("mkdir");
@@ -39,7 +39,7 @@ fn shell(directory: &Path) {
 }
 
 #[tokio::test]
-async fn h3_a_pointer_to_another_repository_is_not_followed() {
+async fn a_pointer_to_another_repository_is_not_followed() {
     let (scene, other) = beside();
     scene.put(".git", &format!("gitdir: {}\n", other.display()));
     assert_not_read(&scene, "a file").await;
@@ -49,13 +49,13 @@ async fn h3_a_pointer_to_another_repository_is_not_followed() {
 }
 
 #[tokio::test]
-async fn h3_a_common_directory_of_another_repository_is_not_read() {
+async fn a_common_directory_of_another_repository_is_not_read() {
     let (scene, other) = beside();
     shell(&scene.root.join(".git"));
     scene.put(".git/commondir", &common_of(&other));
     assert_not_read(&scene, "a common directory").await;
 
-    // The pointer back must stand where the workspace's files are not.
+    // The pointer back must be outside of the workspace's files.
     let (scene, other) = beside();
     shell(&scene.root.join("fake/worktrees/x"));
     scene.put("fake/worktrees/x/commondir", &common_of(&other));
@@ -73,7 +73,7 @@ fn common_of(other: &Path) -> String {
 }
 
 #[tokio::test]
-async fn h3_a_work_tree_of_another_place_is_not_taken_over() {
+async fn a_work_tree_in_another_place_is_not_used() {
     let (scene, other) = beside();
     scene.git_in(
         other.parent().expect("a parent"),
@@ -86,7 +86,7 @@ async fn h3_a_work_tree_of_another_place_is_not_taken_over() {
 }
 
 #[tokio::test]
-async fn h3_links_inside_of_the_repository_lead_to_no_other() {
+async fn links_inside_of_the_repository_lead_to_no_other() {
     for part in ["objects", "objects/pack", "refs"] {
         let (scene, other) = beside();
         scene.git(&["init", "-q"]);
@@ -102,7 +102,7 @@ async fn h3_links_inside_of_the_repository_lead_to_no_other() {
 }
 
 #[tokio::test]
-async fn h3_a_work_tree_further_up_is_not_believed() {
+async fn a_work_tree_further_up_is_not_trusted() {
     let scene = Scene::new();
     scene.configure("[core]\n\tworktree = ../..");
     let look = scene.inspect().await;
@@ -110,7 +110,7 @@ async fn h3_a_work_tree_further_up_is_not_believed() {
 }
 
 #[tokio::test]
-async fn u3_objects_of_another_repository_are_asked_about_in_words() {
+async fn objects_of_another_repository_ask_with_an_explanation() {
     let scene = Scene::new();
     scene.git(&["clone", "-q", "--shared", ".", "../shared"]);
     let look = scene.inspect_in("../shared").await;
@@ -125,7 +125,7 @@ async fn u3_objects_of_another_repository_are_asked_about_in_words() {
 }
 
 #[tokio::test]
-async fn u5_a_workspace_that_is_a_submodule_is_ordinary() {
+async fn a_workspace_that_is_a_submodule_is_ordinary() {
     let scene = Scene::new();
     scene.git(&["clone", "-q", ".", "../part"]);
     let part = scene.root.with_file_name("part").display().to_string();
@@ -134,7 +134,7 @@ async fn u5_a_workspace_that_is_a_submodule_is_ordinary() {
     let outer = scene.inspect_in("sub").await;
     assert_eq!(outer.objection, None);
 
-    // Opened by itself, with the repository outside of the workspace.
+    // Opened on its own, with the repository outside of the workspace.
     let sub = scene.root.join("sub");
     let alone = Scene {
         dir: tempfile::tempdir().expect("a temporary directory"),

@@ -114,7 +114,7 @@ fn mistakes_are_named_with_file_and_line_and_the_rest_works() {
             format!(
                 "`{folder}/a.md`, line 1: `name` is missing in the front matter; the file is not used"
             ),
-            format!("`{folder}/b.md`, line 3: `words` is no `key: value`"),
+            format!("`{folder}/b.md`, line 3: `words` is not `key: value`"),
             format!(
                 "`{folder}/c.md`, line 5: `permissionMode` is one of default, acceptEdits, plan, dontAsk, bypassPermissions"
             ),
@@ -284,7 +284,7 @@ fn mistakes_in_commands_and_skills_are_named_with_their_line() {
         (
             "commands/open.md",
             "---\ndescription: d\n",
-            "`open.md`, line 1: the front matter has no end: a line `---` is missing",
+            "`open.md`, line 1: the front matter is not closed: a line `---` is missing",
         ),
         (
             "commands/rule.md",

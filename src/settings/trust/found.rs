@@ -1,4 +1,4 @@
-//! Finds what in a project runs code or grants rights.
+//! Finds everything in a project that runs code or grants rights.
 
 use std::fmt::Write as _;
 use std::io;
@@ -15,17 +15,17 @@ use crate::settings::file;
 use crate::settings::files::{Content, FOLDERS, Files, Owner};
 use crate::text;
 
-/// Keys that are read elsewhere than in the settings.
+/// Keys that are read by other parts of the program.
 const MORE: [&str; 2] = ["hooks", "mcpServers"];
 /// Folders whose texts reach the model, and may run commands or grant rights to themselves.
 const PROMPTS: [Holds; 3] = [Holds::Agents, Holds::Commands, Holds::Skills];
-/// What does so in them.
+/// The keys that do so.
 const POWERS: [&str; 4] = ["allowed-tools:", "tools:", "hooks:", "permissionMode:"];
-/// So much is read of all of them: the first frame waits for it.
+/// How many bytes of them are read in all, because the first frame waits for it.
 const MOST_BYTES: u64 = 4 << 20;
 /// More of what a text is about is not shown.
 const LONGEST_ABOUT: usize = 200;
-/// More of one thing is not shown.
+/// How much of one item is shown.
 const LONGEST_WHAT: usize = 4_000;
 
 pub(super) fn items(workspace: &Path, files: &Files, own: &[String]) -> Vec<Item> {
@@ -34,7 +34,7 @@ pub(super) fn items(workspace: &Path, files: &Files, own: &[String]) -> Vec<Item
         let (true, Content::Text(text)) = (layer.owner.is_project(), &layer.content) else {
             continue;
         };
-        // What does not parse is not obeyed either.
+        // A file that cannot be parsed is not used either.
         if let Ok(Value::Object(settings)) = serde_json::from_str::<Value>(text) {
             let own = if layer.owner == Owner::Local {
                 own
@@ -60,7 +60,7 @@ pub(super) fn items(workspace: &Path, files: &Files, own: &[String]) -> Vec<Item
     items
 }
 
-/// One hash of several texts, none of which can be mistaken for two.
+/// One hash of several texts, with unambiguous boundaries.
 pub(super) fn digest<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     let mut hash = Sha256::new();
     for text in texts {
@@ -116,18 +116,18 @@ fn setting(key: &str, value: &Value, own: &[String], add: &mut impl FnMut(Kind, 
         (key, value) if MORE.contains(&key) || file::is_key(key) => {
             add(Kind::Setting, format!("{key}: {value}"), value);
         }
-        // What nobody knows nobody obeys.
+        // Unknown keys have no effect.
         _ => {}
     }
 }
 
-/// Whether a setting harms nobody, so that it counts in every project: it changes only how things look, or is at least as
-/// strict as what counts without it. Every other one has to be asked for.
+/// Whether a setting is harmless, so that it applies in every project: it only changes how things look, or is at
+/// least as strict as the default. Every other setting needs trust.
 fn is_harmless(key: &str, value: &Value) -> bool {
     match key {
-        // Of a project the second is never obeyed, and the third only where it is stricter.
+        // The second never applies from a project, and the third only if it is stricter.
         "theme" | "passProviderKeys" | "sandbox" => true,
-        // What lets a call go on that the person wants to stop is not harmless.
+        // Letting a call continue that the person wants to stop is not harmless.
         "interruptBehavior" => value
             .as_object()
             .is_some_and(|tools| tools.values().all(|behavior| behavior == "cancel")),
@@ -160,7 +160,7 @@ fn permission(
                 add(Kind::Directory, words(directory), directory);
             }
         }
-        // The others are the strictest, or never obeyed.
+        // The others are the strictest, or never apply.
         "defaultMode" if matches!(value.as_str(), Some("default" | "acceptEdits")) => {
             add(Kind::Mode, words(value), value);
         }
@@ -193,7 +193,7 @@ fn hooks(event: &str, matchers: &Value, add: &mut impl FnMut(Kind, String, &Valu
     }
 }
 
-/// What a server is: the command line, or the address.
+/// The description of a server: its command line or address.
 fn command(server: &Value) -> String {
     if let Some(url) = server["url"].as_str() {
         return url.to_owned();
@@ -230,7 +230,7 @@ fn servers_file(workspace: &Path, items: &mut Vec<Item>) {
     }
 }
 
-/// Reads the files of the project's folders, as long as they are not too many.
+/// Reads the files of the project's folders, up to the limits.
 struct Reader<'w> {
     workspace: &'w Path,
     left: u64,
@@ -291,7 +291,7 @@ impl Reader<'_> {
     }
 }
 
-/// The name of a tool and the command that it runs.
+/// The name of a tool and its command.
 fn tool(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.lines().map(str::trim);
@@ -338,7 +338,7 @@ fn named(folder: &str, found: &Found, items: &mut Vec<Item>, kind: Kind) -> Vec<
     found.files.iter().map(|inner| name(inner)).collect()
 }
 
-/// There is something that cannot be looked at now, and could be obeyed later.
+/// Something that cannot be read now, and could be used later.
 fn unreadable(kind: Kind, file: &str, error: &io::Error, items: &mut Vec<Item>) {
     if !is_missing(error) {
         items.push(item(kind, file, &format!("can't be read: {error}"), &[]));

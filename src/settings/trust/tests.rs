@@ -100,11 +100,11 @@ fn everything_that_runs_code_grants_rights_or_instructs_the_model_is_listed_in_i
 }
 
 #[test]
-fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
+fn only_harmless_settings_apply_without_trust() {
     let harmless = ["passProviderKeys", "sandbox", "theme"];
     for key in crate::settings::keys() {
         let desk = Desk::new();
-        // Of these only what is in them counts.
+        // For these only their content matters.
         let value = match key.as_str() {
             "permissions" => json!({"allow": ["x"]}),
             "env" => json!({"X": "1"}),
@@ -125,7 +125,7 @@ fn no_setting_is_obeyed_without_having_been_asked_for_but_the_harmless_ones() {
 }
 
 #[test]
-fn c2_a_project_that_keeps_a_command_from_being_stopped_is_asked_about() {
+fn a_project_that_keeps_a_command_from_being_stopped_needs_trust() {
     for (settings, state) in [
         (
             json!({"interruptBehavior": {"Bash": "block"}}),
@@ -154,7 +154,7 @@ fn c2_a_project_that_keeps_a_command_from_being_stopped_is_asked_about() {
     }
 }
 
-/// A file that counts although it has comments is looked at although it has them.
+/// A file with comments applies, so it must also be reviewed.
 #[test]
 fn a_comment_does_not_hide_what_a_project_wants() {
     let desk = Desk::new();
@@ -174,13 +174,17 @@ fn a_project_that_wants_nothing_asks_no_trust_question() {
         r#"{"permissions": {"deny": ["Bash"], "defaultMode": "plan", "allow": ["Bash(mine)"]}, "theme": "dark"}"#,
     );
     assert_eq!(desk.look(&["Bash(mine)"]).state, State::Nothing);
-    assert_eq!(desk.look(&[]).state, State::Unknown, "it was not theirs");
+    assert_eq!(
+        desk.look(&[]).state,
+        State::Unknown,
+        "the rule was not the person's"
+    );
     desk.put(".agent-tui/settings.json", "{ broken");
     assert!(desk.look(&["Bash(mine)"]).is_trusted());
 }
 
 #[test]
-fn what_was_trusted_stays_so_until_something_is_new() {
+fn a_trusted_project_stays_trusted_until_something_is_new() {
     let desk = Desk::new();
     let rules =
         |rules: &[&str]| json!({"permissions": {"allow": rules}, "env": {"A": "1"}}).to_string();
@@ -191,7 +195,11 @@ fn what_was_trusted_stays_so_until_something_is_new() {
     assert_eq!(desk.look(&[]).state, State::Trusted);
 
     desk.put(".agent-tui/settings.json", rules(&["Bash(b)"]));
-    assert_eq!(desk.look(&[]).state, State::Trusted, "less is no more");
+    assert_eq!(
+        desk.look(&[]).state,
+        State::Trusted,
+        "a removed item changes nothing"
+    );
 
     desk.put(".agent-tui/settings.json", rules(&["Bash(b)", "Bash(c)"]));
     let review = desk.look(&[]);
@@ -211,7 +219,7 @@ fn what_was_trusted_stays_so_until_something_is_new() {
 }
 
 #[test]
-fn cve_2025_54136_a_server_or_tool_that_is_swapped_later_is_asked_about_again() {
+fn cve_2025_54136_a_server_or_tool_that_is_swapped_later_needs_trust_again() {
     let desk = Desk::new();
     let server = |argument: &str, token: &str| {
         json!({"mcpServers": {"s": {"command": "node", "args": [argument], "env": {"T": token}}}})
@@ -236,11 +244,11 @@ fn cve_2025_54136_a_server_or_tool_that_is_swapped_later_is_asked_about_again() 
 }
 
 #[test]
-fn cve_2026_40068_trust_goes_with_the_real_path_and_nothing_else() {
+fn cve_2026_40068_trust_depends_only_on_the_real_path() {
     let desk = Desk::new();
     desk.put(".agent-tui/settings.json", r#"{"env": {"A": "1"}}"#);
     desk.memory().remember(&desk.look(&[])).expect("kept");
-    // A copy that says of itself that it belongs to the trusted one.
+    // A copy that claims to belong to the trusted one.
     let copy = desk.0.path().join("copy");
     std::fs::create_dir_all(copy.join(".agent-tui")).expect("made");
     std::fs::write(
@@ -269,7 +277,7 @@ fn cve_2026_40068_trust_goes_with_the_real_path_and_nothing_else() {
 }
 
 #[test]
-fn the_record_is_private_and_one_that_is_broken_trusts_nobody() {
+fn the_record_is_private_and_a_broken_one_trusts_nothing() {
     use std::os::unix::fs::PermissionsExt;
     let desk = Desk::new();
     desk.put(".agent-tui/settings.json", r#"{"env": {"A": "1"}}"#);
@@ -285,9 +293,9 @@ fn the_record_is_private_and_one_that_is_broken_trusts_nobody() {
 }
 
 #[test]
-fn a_project_with_more_than_can_be_looked_at_is_not_trusted_for_it() {
+fn a_project_that_is_too_large_to_review_is_not_trusted() {
     let desk = Desk::new();
-    // Harmless, all of them, but nobody has the time to find that out.
+    // All of them are harmless, but checking that would take too long.
     let text = "Be nice.\n".repeat(30_000);
     for number in 0..30 {
         desk.put(&format!(".claude/skills/{number}/SKILL.md"), &text);

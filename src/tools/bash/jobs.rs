@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use super::reports::Untold;
 use crate::config::{logged, open_regular};
 use crate::process::child::{Ended, how_it_ended};
-use crate::protocol::{CallRef, Printed};
+use crate::protocol::{BackgroundEnd, CallRef, Printed};
 use crate::tools::ToolError;
 
 /// The most that one call to `BashOutput` reads; earlier output stays in the file.
@@ -261,6 +261,16 @@ impl State {
 }
 
 impl Status {
+    /// How it ended; `None` while it runs.
+    pub fn end(self) -> Option<BackgroundEnd> {
+        match self {
+            Status::Running => None,
+            Status::Ended(Ended::Exited(code)) => Some(BackgroundEnd::Exited(code)),
+            Status::Ended(Ended::Signalled(signal)) => Some(BackgroundEnd::Signalled(signal)),
+            Status::Killed => Some(BackgroundEnd::Stopped),
+        }
+    }
+
     pub fn in_words(self) -> String {
         match self {
             Status::Running => "running".to_owned(),

@@ -62,6 +62,7 @@ impl Scratch {
             unasked: Unasked::Auto,
             ground: OnceLock::new(),
             search: None,
+            small_model: None,
             git: Git::new(programs.clone()),
             programs,
         };

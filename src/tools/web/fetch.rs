@@ -3,11 +3,12 @@
 //! Nothing is resolved before the permission to fetch the page is there. A name is resolved once, and the checked
 //! address is used, so that a different answer a moment later changes nothing.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Certificate, Client, Response, StatusCode, Url};
 
 use crate::permissions::Inner;
 
@@ -95,57 +96,115 @@ fn check(url: &Url) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Fetches, following redirects on the same host.
-pub async fn fetch(url: &Url, reach: Reach) -> Result<Arrived, Problem> {
-    let host = host_of(url);
-    match tokio::time::timeout(PATIENCE, upgraded(url, reach)).await {
-        Ok(arrived) => arrived,
-        Err(_) => Err(Problem::Slow { host }),
-    }
+/// How names are resolved and servers are trusted. The default is the machine's way; tests have their own.
+#[derive(Debug, Clone, Default)]
+pub struct Net {
+    /// Certificates that are trusted besides those of the machine.
+    pub roots: Vec<Certificate>,
+    /// Addresses of names that no name server is asked for.
+    pub names: HashMap<String, IpAddr>,
+    /// The port for `https` where an address with `http` is tried with it.
+    pub https_port: Option<u16>,
 }
 
-/// Tries `https` first if only `http` was given, but not on this machine or in private networks.
-async fn upgraded(url: &Url, reach: Reach) -> Result<Arrived, Problem> {
-    let mut secure = url.clone();
-    let can_be = url.scheme() == "http"
-        && url.port().is_none()
-        && Inner::of_host(&host_of(url)).is_none()
-        && secure.set_scheme("https").is_ok();
-    if can_be {
-        match follow(&secure, reach).await {
-            Err(Problem::Unreached { .. }) => {}
-            arrived => return arrived,
+impl Net {
+    /// Fetches, following redirects on the same host.
+    pub async fn fetch(&self, url: &Url, reach: Reach) -> Result<Arrived, Problem> {
+        let host = host_of(url);
+        match tokio::time::timeout(PATIENCE, self.upgraded(url, reach)).await {
+            Ok(arrived) => arrived,
+            Err(_) => Err(Problem::Slow { host }),
         }
     }
-    follow(url, reach).await
-}
 
-async fn follow(url: &Url, reach: Reach) -> Result<Arrived, Problem> {
-    let host = host_of(url);
-    let client = match resolved(url, reach).await? {
-        Resolved::Client(client) => client,
-        Resolved::Inside { address, inner } => {
-            return Ok(Arrived::Inside {
-                host,
-                address,
-                inner,
-            });
+    /// Tries `https` first if only `http` was given, but not on this machine or in private networks.
+    async fn upgraded(&self, url: &Url, reach: Reach) -> Result<Arrived, Problem> {
+        let mut secure = url.clone();
+        let can_be = url.scheme() == "http"
+            && (url.port().is_none() || self.https_port.is_some())
+            && Inner::of_host(&host_of(url)).is_none()
+            && secure.set_scheme("https").is_ok()
+            && secure.set_port(self.https_port).is_ok();
+        if can_be {
+            match self.follow(&secure, reach).await {
+                Err(Problem::Unreached { .. }) => {}
+                arrived => return arrived,
+            }
         }
-    };
-    let mut url = url.clone();
-    for _ in 0..=MOST_REDIRECTS {
-        let response = send(&client, &url).await?;
-        let Some(to) = redirect(&response, &url)? else {
-            return Ok(Arrived::Page(read(response, url).await?));
+        self.follow(url, reach).await
+    }
+
+    async fn follow(&self, url: &Url, reach: Reach) -> Result<Arrived, Problem> {
+        let host = host_of(url);
+        let client = match self.resolved(url, reach).await? {
+            Resolved::Client(client) => client,
+            Resolved::Inside { address, inner } => {
+                return Ok(Arrived::Inside {
+                    host,
+                    address,
+                    inner,
+                });
+            }
         };
-        let stays = to.host_str() == url.host_str()
-            && (to.port_or_known_default() == url.port_or_known_default() || is_upgrade(&url, &to));
-        if !stays {
-            return Ok(Arrived::Elsewhere { from: url, to });
+        let mut url = url.clone();
+        for _ in 0..=MOST_REDIRECTS {
+            let response = send(&client, &url).await?;
+            let Some(to) = redirect(&response, &url)? else {
+                return Ok(Arrived::Page(read(response, url).await?));
+            };
+            let same_port = to.port_or_known_default() == url.port_or_known_default();
+            let stays = to.host_str() == url.host_str() && (same_port || is_upgrade(&url, &to));
+            if !stays {
+                return Ok(Arrived::Elsewhere { from: url, to });
+            }
+            url = to;
         }
-        url = to;
+        Err(Problem::Redirects { host })
     }
-    Err(Problem::Redirects { host })
+
+    async fn resolved(&self, url: &Url, reach: Reach) -> Result<Resolved, Problem> {
+        let host = host_of(url);
+        let port = url.port_or_known_default().unwrap_or(443);
+        let addresses = self.addresses(&host, port).await?;
+        if reach == Reach::OpenNet {
+            let mut inside = addresses.iter().map(SocketAddr::ip);
+            let found = inside.find_map(|address| Some((address, Inner::of(address)?)));
+            if let Some((address, inner)) = found {
+                return Ok(Resolved::Inside { address, inner });
+            }
+        }
+        provide_tls();
+        let client = Client::builder()
+            .user_agent(concat!("agent-tui/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT)
+            .redirect(reqwest::redirect::Policy::none())
+            // A proxy would resolve the name again.
+            .no_proxy()
+            .tls_certs_merge(self.roots.iter().cloned())
+            .resolve_to_addrs(&host, &addresses)
+            .build();
+        client
+            .map(Resolved::Client)
+            .map_err(|error| Problem::Unreached {
+                host,
+                cause: causes(&error),
+            })
+    }
+
+    async fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Problem> {
+        let name = host.trim_matches(['[', ']']);
+        let known = name.parse().ok().or_else(|| self.names.get(name).copied());
+        if let Some(address) = known {
+            return Ok(vec![SocketAddr::new(address, port)]);
+        }
+        let unresolved = || Problem::Unresolved(host.to_owned());
+        let found = tokio::net::lookup_host((name, port)).await;
+        let found: Vec<SocketAddr> = found.map_err(|_| unresolved())?.collect();
+        if found.is_empty() {
+            return Err(unresolved());
+        }
+        Ok(found)
+    }
 }
 
 /// From `http` to `https` on the same host, both at their default ports.
@@ -163,44 +222,6 @@ enum Resolved {
         address: IpAddr,
         inner: Inner,
     },
-}
-
-async fn resolved(url: &Url, reach: Reach) -> Result<Resolved, Problem> {
-    let host = host_of(url);
-    let port = url.port_or_known_default().unwrap_or(443);
-    let name = host.trim_matches(['[', ']']).to_owned();
-    let addresses: Vec<SocketAddr> = match name.parse::<IpAddr>() {
-        Ok(address) => vec![SocketAddr::new(address, port)],
-        Err(_) => tokio::net::lookup_host((name.as_str(), port))
-            .await
-            .map_err(|_| Problem::Unresolved(host.clone()))?
-            .collect(),
-    };
-    if addresses.is_empty() {
-        return Err(Problem::Unresolved(host));
-    }
-    if reach == Reach::OpenNet {
-        let mut inside = addresses.iter().map(SocketAddr::ip);
-        let found = inside.find_map(|address| Some((address, Inner::of(address)?)));
-        if let Some((address, inner)) = found {
-            return Ok(Resolved::Inside { address, inner });
-        }
-    }
-    provide_tls();
-    let client = Client::builder()
-        .user_agent(concat!("agent-tui/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT)
-        .redirect(reqwest::redirect::Policy::none())
-        // A proxy would resolve the name again.
-        .no_proxy()
-        .resolve_to_addrs(&host, &addresses)
-        .build();
-    client
-        .map(Resolved::Client)
-        .map_err(|error| Problem::Unreached {
-            host,
-            cause: causes(&error),
-        })
 }
 
 async fn send(client: &Client, url: &Url) -> Result<Response, Problem> {

@@ -9,12 +9,15 @@ use encoding_rs::{Encoding, UTF_8};
 use super::fetch::Fetched;
 use super::markdown;
 use crate::protocol::{Image, ResultBlock};
+use crate::text::shortened;
 use crate::tools::files::error::human_size;
 use crate::tools::files::image::{self, Format};
 use crate::tools::files::pdf;
 
 /// How far into a page to look for its charset declaration.
 const HEAD: usize = 4096;
+/// The rest of a longer title is left out on the screen.
+const LONGEST_TITLE: usize = 60;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
@@ -98,28 +101,47 @@ impl Page {
         heading
     }
 
-    pub fn blocks(&self, prompt: &str) -> Vec<ResultBlock> {
-        let heading = self.heading();
-        let prompt = prompt.trim();
+    /// Its text, if it has any.
+    pub fn text(&self) -> Option<&str> {
+        match &self.content {
+            Content::Text(text) => Some(text).filter(|text| !text.trim().is_empty()),
+            Content::Image(_) | Content::Binary => None,
+        }
+        .map(String::as_str)
+    }
+
+    /// The page in a few words for the person: its title and its size.
+    pub fn in_short(&self) -> String {
+        let size = human_size(self.received as u64);
+        match &self.title {
+            Some(title) => format!("{} · {size}", shortened(title, LONGEST_TITLE, "…")),
+            None => size,
+        }
+    }
+
+    /// A text below the heading and what was asked.
+    pub fn with_heading(&self, prompt: &str, text: &str) -> String {
+        let (heading, prompt) = (self.heading(), prompt.trim());
         let asked = if prompt.is_empty() {
             String::new()
         } else {
             format!("\nAsked: {prompt}")
         };
+        format!("{heading}{asked}\n\n{text}")
+    }
+
+    pub fn blocks(&self, prompt: &str) -> Vec<ResultBlock> {
+        let below = |text: &str| ResultBlock::text(self.with_heading(prompt, text));
         match &self.content {
-            Content::Text(text) if text.trim().is_empty() => {
-                vec![ResultBlock::text(format!(
-                    "{heading}{asked}\n\n(the page has no text)"
-                ))]
-            }
-            Content::Text(text) => vec![ResultBlock::text(format!("{heading}{asked}\n\n{text}"))],
+            Content::Text(text) if text.trim().is_empty() => vec![below("(the page has no text)")],
+            Content::Text(text) => vec![below(text)],
             Content::Image(image) => vec![
-                ResultBlock::text(format!("{heading}{asked}")),
+                below("(the image follows)"),
                 ResultBlock::Image(image.clone()),
             ],
-            Content::Binary => vec![ResultBlock::text(format!(
-                "{heading}{asked}\n\n(not text, so it cannot be shown; download it with Bash if you need it)"
-            ))],
+            Content::Binary => vec![below(
+                "(not text, so it cannot be shown; download it with Bash if you need it)",
+            )],
         }
     }
 }

@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 pub struct Server {
     pub address: SocketAddr,
@@ -37,6 +40,30 @@ pub fn html(body: &str) -> Vec<u8> {
 impl Server {
     /// Answers each path as given, all others as `*`; an empty answer means that it never answers.
     pub fn start<const N: usize>(answers: [(&str, Vec<u8>); N]) -> Self {
+        Self::listen(answers, |stream| Box::new(stream))
+    }
+
+    /// The same over TLS, as `pages.example`, with the certificate of the fixtures.
+    pub fn start_tls<const N: usize>(answers: [(&str, Vec<u8>); N]) -> Self {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let key = PrivateKeyDer::from_pem_slice(KEY).expect("a key");
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate()], key)
+            .expect("they belong together");
+        let config = Arc::new(config);
+        Self::listen(answers, move |stream| {
+            let server = rustls::ServerConnection::new(config.clone()).expect("a server");
+            Box::new(rustls::StreamOwned::new(server, stream))
+        })
+    }
+
+    fn listen<const N: usize>(
+        answers: [(&str, Vec<u8>); N],
+        wrap: impl Fn(TcpStream) -> Box<dyn Stream> + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -47,29 +74,8 @@ impl Server {
         let log = requests.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let Ok(mut stream) = stream else { return };
-                let mut head = Vec::new();
-                let mut byte = [0];
-                while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n > 0) {
-                    head.push(byte[0]);
-                }
-                let head = String::from_utf8_lossy(&head).into_owned();
-                let mut body = vec![0; length_of_body(&head)];
-                let _ = stream.read_exact(&mut body);
-                let request = format!("{head}{}", String::from_utf8_lossy(&body));
-                let path = path_of(&request).to_owned();
-                log.lock().expect("unpoisoned").push(request);
-                let missing = answer(
-                    "404 Not Found",
-                    "Content-Type: text/plain\r\n",
-                    b"no such page",
-                );
-                let reply = answers.get(&path).or(answers.get("*")).unwrap_or(&missing);
-                if reply.is_empty() {
-                    std::mem::forget(stream);
-                    continue;
-                }
-                let _ = stream.write_all(reply);
+                let Ok(stream) = stream else { return };
+                serve(wrap(stream), &answers, &log);
             }
         });
         Self { address, requests }
@@ -89,6 +95,53 @@ impl Server {
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("unpoisoned").clone()
     }
+}
+
+trait Stream: Read + Write {}
+
+impl<T: Read + Write> Stream for T {}
+
+fn serve(
+    mut stream: Box<dyn Stream>,
+    answers: &HashMap<String, Vec<u8>>,
+    log: &Mutex<Vec<String>>,
+) {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n > 0) {
+        head.push(byte[0]);
+    }
+    if head.is_empty() {
+        // A client that did not trust the certificate.
+        return;
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let mut body = vec![0; length_of_body(&head)];
+    let _ = stream.read_exact(&mut body);
+    let request = format!("{head}{}", String::from_utf8_lossy(&body));
+    let path = path_of(&request).to_owned();
+    log.lock().expect("unpoisoned").push(request);
+    let missing = answer(
+        "404 Not Found",
+        "Content-Type: text/plain\r\n",
+        b"no such page",
+    );
+    let reply = answers.get(&path).or(answers.get("*")).unwrap_or(&missing);
+    if reply.is_empty() {
+        std::mem::forget(stream);
+        return;
+    }
+    let _ = stream.write_all(reply);
+    let _ = stream.flush();
+}
+
+/// What only tests trust.
+const CERTIFICATE: &[u8] = include_bytes!("../../../tests/fixtures/tls/pages-cert.pem");
+const KEY: &[u8] = include_bytes!("../../../tests/fixtures/tls/pages-key.pem");
+
+/// The certificate of the server.
+pub fn certificate() -> CertificateDer<'static> {
+    CertificateDer::from_pem_slice(CERTIFICATE).expect("a certificate")
 }
 
 fn path_of(request: &str) -> &str {

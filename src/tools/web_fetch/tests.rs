@@ -4,12 +4,13 @@ use futures_util::FutureExt;
 use serde_json::json;
 
 use super::WebFetch;
-use crate::protocol::{ChoiceRequest, Chosen, Reply, ResultBlock};
+use crate::protocol::{ChoiceRequest, Chosen, Reply, ResultBlock, Spending, Usage};
 use crate::tools::ask::Asker;
 use crate::tools::files::scratch::{Scratch, text};
-use crate::tools::web::fetch::MOST_BYTES;
-use crate::tools::web::server::{DOT, Server, answer, html};
-use crate::tools::{ToolErrorKind, ToolOutput};
+use crate::tools::small_model::{Answer, Query, SmallModel};
+use crate::tools::web::fetch::{Arrived, MOST_BYTES, Net, Reach};
+use crate::tools::web::server::{DOT, Server, answer, certificate, html};
+use crate::tools::{ContextChange, ToolErrorKind, ToolOutput};
 
 async fn fetched(url: &str) -> ToolOutput {
     let scratch = Scratch::new();
@@ -203,14 +204,186 @@ async fn a_name_that_resolves_to_a_private_address_asks_before_anything_is_sent(
         "example.com leads to 127.0.0.1, an address of this machine. Fetch the page from there?"
     );
     let url = reqwest::Url::parse(&server.url("/")).expect("a URL");
-    let arrived = crate::tools::web::fetch::fetch(&url, crate::tools::web::fetch::Reach::OpenNet);
-    assert!(matches!(
-        arrived.await,
-        Ok(crate::tools::web::fetch::Arrived::Inside { .. })
-    ));
+    let arrived = Net::default().fetch(&url, Reach::OpenNet).await;
+    assert!(matches!(arrived, Ok(Arrived::Inside { .. })));
     assert_eq!(
         server.asked(),
         Vec::<String>::new(),
         "nothing was sent there"
     );
+}
+
+/// `pages.example` is this machine, its certificate is trusted, and `https` is at this port.
+fn net(https: &Server) -> Net {
+    let der = certificate();
+    Net {
+        roots: vec![reqwest::Certificate::from_der(&der).expect("a certificate")],
+        names: [("pages.example".to_owned(), https.address.ip())].into(),
+        https_port: Some(https.address.port()),
+    }
+}
+
+/// Fetches with permission for every address.
+async fn fetched_by(net: Net, url: &str) -> Result<String, String> {
+    let url = reqwest::Url::parse(url).expect("a URL");
+    match net.fetch(&url, Reach::Everywhere).await {
+        Ok(Arrived::Page(page)) => Ok(format!(
+            "{} {}",
+            page.url.scheme(),
+            String::from_utf8_lossy(&page.bytes)
+        )),
+        Ok(other) => panic!("{other:?}"),
+        Err(problem) => Err(problem.to_string()),
+    }
+}
+
+#[tokio::test]
+async fn a_page_comes_over_tls_from_a_server_whose_certificate_is_trusted() {
+    let server = Server::start_tls([("/a", html("over TLS"))]);
+    let url = format!("https://pages.example:{}/a", server.address.port());
+    assert_eq!(
+        fetched_by(net(&server), &url).await.as_deref(),
+        Ok("https over TLS")
+    );
+    let untrusting = Net {
+        roots: Vec::new(),
+        ..net(&server)
+    };
+    let problem = fetched_by(untrusting, &url).await.expect_err("not trusted");
+    assert!(problem.contains("certificate"), "{problem}");
+    let elsewhere = format!("https://127.0.0.1:{}/a", server.address.port());
+    let problem = fetched_by(net(&server), &elsewhere).await;
+    let problem = problem.expect_err("the certificate is for another name");
+    assert!(problem.contains("certificate"), "{problem}");
+    assert_eq!(server.asked(), ["/a"], "nothing was sent to the others");
+}
+
+#[tokio::test]
+async fn http_is_tried_as_https_first_and_used_where_nobody_answers_there() {
+    let plain = Server::start([("/a", html("in the open"))]);
+    let secure = Server::start_tls([("/a", html("over TLS"))]);
+    let url = format!("http://pages.example:{}/a", plain.address.port());
+    assert_eq!(
+        fetched_by(net(&secure), &url).await.as_deref(),
+        Ok("https over TLS")
+    );
+    assert_eq!(plain.asked(), Vec::<String>::new());
+    let nobody = Net {
+        https_port: Some(1),
+        ..net(&secure)
+    };
+    assert_eq!(
+        fetched_by(nobody, &url).await.as_deref(),
+        Ok("http in the open")
+    );
+}
+
+#[tokio::test]
+async fn http_on_this_machine_and_in_private_networks_stays_http() {
+    let plain = Server::start([("/a", html("in the open"))]);
+    let secure = Server::start_tls([("/a", html("over TLS"))]);
+    for host in ["127.0.0.1", "localhost"] {
+        let url = format!("http://{host}:{}/a", plain.address.port());
+        let mut net = net(&secure);
+        net.names.insert("localhost".to_owned(), plain.address.ip());
+        assert_eq!(
+            fetched_by(net, &url).await.as_deref(),
+            Ok("http in the open"),
+            "{host}"
+        );
+    }
+    assert_eq!(secure.asked(), Vec::<String>::new());
+}
+
+fn spending() -> Spending {
+    Spending {
+        used: Usage {
+            input_tokens: Some(900),
+            output_tokens: Some(20),
+            ..Usage::default()
+        },
+        cost: Some(0.01),
+        context: None,
+    }
+}
+
+/// A small model that answers so; and what it was asked.
+fn small_model(text: Result<&'static str, &'static str>) -> (SmallModel, Arc<Mutex<Vec<Query>>>) {
+    let asked: Arc<Mutex<Vec<Query>>> = Arc::default();
+    let log = asked.clone();
+    let model = SmallModel::new("tiny", move |query| {
+        log.lock().expect("unpoisoned").push(query);
+        let text = text.map(str::to_owned).map_err(str::to_owned);
+        let spending = spending();
+        async move { Answer { text, spending } }.boxed()
+    });
+    (model, asked)
+}
+
+#[tokio::test]
+async fn a_small_model_answers_the_prompt_and_its_cost_is_counted() {
+    let server = Server::start([
+        ("/a", html("<title>T</title><p>The answer is 42.")),
+        ("/dot", answer("200 OK", "Content-Type: image/png\r\n", DOT)),
+    ]);
+    let (model, asked) = small_model(Ok("It is 42."));
+    let mut scratch = Scratch::new();
+    scratch.environment().small_model = Some(model);
+    let tool = WebFetch::default();
+    let url = server.url("/a");
+    let input = json!({"url": url, "prompt": " what is the answer? "});
+    let output = scratch.run(&tool, input).await.expect("answered");
+    let expected = format!(
+        "{url} · 200 · text/html · 36 bytes\nTitle: T\nAsked: what is the answer?\n\nIt is 42."
+    );
+    assert_eq!(text(&output), expected);
+    assert_eq!(output.changes, [ContextChange::Spent(spending())]);
+    assert_eq!(output.for_person.sentence.as_deref(), Some("T · 36 bytes"));
+    let query = Query {
+        question: "what is the answer?".to_owned(),
+        text: "The answer is 42.".to_owned(),
+    };
+    assert_eq!(*asked.lock().expect("unpoisoned"), [query]);
+    for input in [
+        json!({"url": url, "prompt": ""}),
+        json!({"url": server.url("/dot"), "prompt": "what is it?"}),
+    ] {
+        let output = scratch.run(&tool, input).await.expect("fetched");
+        assert_eq!(output.changes, [], "nothing to ask, or no text");
+    }
+    assert_eq!(asked.lock().expect("unpoisoned").len(), 1);
+}
+
+#[tokio::test]
+async fn the_page_itself_is_the_result_where_the_small_model_fails() {
+    let server = Server::start([("/a", html("<p>The answer is 42."))]);
+    let (model, _) = small_model(Err("overloaded"));
+    let mut scratch = Scratch::new();
+    scratch.environment().small_model = Some(model);
+    let input = json!({"url": server.url("/a"), "prompt": "what?"});
+    let output = scratch.run(&WebFetch::default(), input).await;
+    let output = output.expect("the page was fetched");
+    let said = ResultBlock::texts(&output.for_model);
+    assert!(
+        said.starts_with("(the small model did not answer: overloaded;"),
+        "{said}"
+    );
+    assert!(said.ends_with("The answer is 42."), "{said}");
+    assert_eq!(output.changes, [ContextChange::Spent(spending())]);
+}
+
+#[tokio::test]
+async fn an_interrupt_stops_the_small_model() {
+    let server = Server::start([("/a", html("<p>long"))]);
+    let mut scratch = Scratch::new();
+    let cancel = scratch.cx.cancel.clone();
+    let stop = cancel.clone();
+    let silent = SmallModel::new("tiny", move |_| {
+        stop.cancel();
+        std::future::pending().boxed()
+    });
+    scratch.environment().small_model = Some(silent);
+    let input = json!({"url": server.url("/a"), "prompt": "what?"});
+    let error = scratch.run(&WebFetch::default(), input).await;
+    assert_eq!(error.expect_err("stopped").kind, ToolErrorKind::Cancelled);
 }

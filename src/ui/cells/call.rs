@@ -90,7 +90,7 @@ fn head(call: &Call, nested: Option<&Nested>, state: &AppState, cx: &CellContext
     let subject = shown_subject(call, state);
     let first = subject.lines().next().unwrap_or_default();
     let room = usize::from(cx.width).saturating_sub(usize::from(MARGIN) + width(&name.content) + 1);
-    // What it is about comes first; how it went is told by the mark, too.
+    // The subject comes first, because the mark also shows the outcome.
     let tail = match nested {
         Some(nested) => subagent::tail(call, nested, words(call, state)),
         None => words(call, state),
@@ -250,7 +250,7 @@ pub fn phase_words(phase: Phase) -> &'static str {
 
 /// The outcome of a call in a few words: `exit 1 · 58 lines · 14.2s`.
 pub fn outcome_words(call: &Call, completed: &Completed) -> String {
-    // How long a provider took for a call of its own is not always known.
+    // A provider doesn't always report how long its own call took.
     let ran = || (!completed.ran.is_zero()).then(|| seconds(completed.ran));
     let for_person = &completed.for_person;
     let parts: [Option<String>; 3] = match &completed.outcome {
@@ -280,13 +280,19 @@ pub fn outcome_words(call: &Call, completed: &Completed) -> String {
         CallOutcome::Backgrounded => {
             let how = match &call.ended_in_background {
                 None => "in background".to_owned(),
-                Some(how) => format!("in background: {}", clean(how)),
+                Some(how) => format!("in background: {}", clean(&how.to_string())),
             };
-            [Some(how), None, None]
+            [Some(how), ran_in_background(call), None]
         }
     };
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(" · ")
+}
+
+/// How long the command ran, once it has ended.
+fn ran_in_background(call: &Call) -> Option<String> {
+    let ended = call.times.background_ended?;
+    call.ran(ended).map(seconds)
 }
 
 /// How a call ended, if it did not simply succeed.

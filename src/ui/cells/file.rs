@@ -10,6 +10,20 @@ use crate::ui::text::{Indent, Row, chop};
 
 /// The first lines of what was read of `path`. Text below the numbered lines is shown as it is.
 pub fn rows(text: &str, path: &str, most: usize, cx: &mut CellContext) -> Vec<Row> {
+    let margin = bar(cx.theme);
+    let (mut rows, shown, rest) = code_rows(text, path, most, &margin, cx);
+    rows.extend(output(rest, most - shown, cx));
+    rows
+}
+
+/// The numbered lines at the beginning of `text`, how many they are, and the text below them.
+pub fn code_rows<'t>(
+    text: &'t str,
+    path: &str,
+    most: usize,
+    margin: &[Span<'static>],
+    cx: &mut CellContext,
+) -> (Vec<Row>, usize, &'t str) {
     let mut lines: Vec<(&str, &str)> = Vec::new();
     let mut rest = text;
     while lines.len() < most
@@ -30,7 +44,7 @@ pub fn rows(text: &str, path: &str, most: usize, cx: &mut CellContext) -> Vec<Ro
     let mut rows = Vec::new();
     for (index, (number, line)) in lines.iter().enumerate() {
         let beside = |number: &str| {
-            let mut spans = bar(cx.theme);
+            let mut spans = margin.to_vec();
             spans.push(Span::styled(format!("{number:>digits$} "), style));
             spans
         };
@@ -43,8 +57,7 @@ pub fn rows(text: &str, path: &str, most: usize, cx: &mut CellContext) -> Vec<Ro
         let line = code_line(line, colours.line(index), cx.theme);
         rows.extend(chop(line, cx.width, &indent));
     }
-    rows.extend(output(rest, most - lines.len(), cx));
-    rows
+    (rows, lines.len(), rest)
 }
 
 /// A line number and its line.

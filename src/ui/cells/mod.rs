@@ -15,6 +15,7 @@ pub use call::{
     shown_subject, state_role,
 };
 
+pub use file::code_rows;
 pub use subagent::{counts as subagent_counts, doing as subagent_doing};
 pub use user::pinned;
 

@@ -1,4 +1,4 @@
-//! A call that has started a subagent: what the subagent does, and what it said in the end.
+//! A call that started a subagent: what the subagent is doing, and its last message.
 
 use ratatui::text::{Line, Span};
 
@@ -14,9 +14,9 @@ use crate::ui::markdown;
 use crate::ui::status::thousands;
 use crate::ui::text::{Row, clean, overwritten, strip_ansi, truncate, width};
 
-/// How many lines of its last message stand under it without opening it.
+/// How many lines of its last message are shown without opening it.
 const LAST_WORDS: usize = 2;
-/// How many lines of what its running command prints.
+/// How many lines of its running command's output are shown.
 const PRINTED: usize = 2;
 
 /// `3 calls · 3.1k tokens`.
@@ -31,7 +31,7 @@ pub fn counts(nested: &Nested) -> String {
     }
 }
 
-/// What is said behind the subject of the call that started it, where `words` is what any call would say.
+/// The words after the subject of the call that started it; `words` is what any other call would show.
 pub fn tail(call: &Call, nested: &Nested, words: String) -> String {
     let words = match call.completed() {
         Some(completed) if completed.outcome == CallOutcome::Succeeded => seconds(completed.ran),
@@ -40,7 +40,7 @@ pub fn tail(call: &Call, nested: &Nested, words: String) -> String {
     format!("{words} · {}", counts(nested))
 }
 
-/// What it does now: its call, or what its model does.
+/// What it is doing now: its call, or the state of its model.
 pub fn doing(nested: &Nested, state: &AppState) -> String {
     match nested.doing(&state.calls) {
         Doing::Calling(key) => named(state.calls.get(key), state),
@@ -58,7 +58,7 @@ fn named(call: &Call, state: &AppState) -> String {
     format!("{} {first}", shown_name(&call.tool.name))
 }
 
-/// What stands under a call whose subagent works.
+/// The rows below a call whose subagent works.
 pub fn running_rows(nested: &Nested, open: bool, state: &AppState, cx: &CellContext) -> Vec<Row> {
     let keys = if open {
         nested.turn.calls.clone()
@@ -107,7 +107,7 @@ fn call_row(call: &Call, state: &AppState, cx: &CellContext) -> Row {
     }
 }
 
-/// What its command printed last.
+/// The last lines that its command printed.
 fn printed(call: &Call, cx: &CellContext) -> Vec<Row> {
     let lines: Vec<&str> = call.output.lines().rev().take(PRINTED).collect();
     let shown = |text: &&str| {
@@ -130,7 +130,7 @@ fn line(text: &str, cx: &CellContext) -> Row {
     }
 }
 
-/// What stands under a call whose subagent is over: its last message.
+/// The rows below a call whose subagent is over: its last message.
 pub fn finished_rows(
     nested: &Nested,
     completed: &Completed,

@@ -167,7 +167,7 @@ fn bound(keymap: &Keymap, context: Context) -> Vec<Entry> {
     let numbers = ("1 … 9", "Go to the answer with this number");
     let numbers = (context == Context::Choice).then_some(numbers);
     let numbers = numbers.map(|(keys, words)| (keys.to_owned(), words.to_owned()));
-    // In the help of a question, the key of that help is of no use.
+    // Its own help key is useless in the help of a question.
     let is_worth_it = |action: Action| !(context.is_question() && action == Action::Help);
     let actions = keymap.group(context).into_iter();
     let actions = actions.filter(|(action, _)| is_worth_it(*action));

@@ -177,7 +177,7 @@ impl Choice {
         DialogRest { furthest, visible }
     }
 
-    /// The first row in view.
+    /// The first visible row.
     fn offset(&self, dialog: &ChoiceDialog, visible: usize, furthest: usize) -> usize {
         let Some(page) = dialog.page().filter(|page| page.follows()) else {
             return dialog.reading().offset.min(furthest);

@@ -134,6 +134,7 @@ mod tests {
             asked,
             running,
             ended,
+            background_ended: None,
         }
     }
 

@@ -8,8 +8,9 @@ use ratatui::text::{Line, Span};
 
 use crate::app::AppState;
 use crate::app::call::{Call, State};
+use crate::protocol::OutputFormat;
 use crate::theme::Role;
-use crate::ui::cells::{CellContext, outcome_words, phase_words, seconds, shown_rows};
+use crate::ui::cells::{CellContext, code_rows, outcome_words, phase_words, seconds, shown_rows};
 use crate::ui::conversation::draw_row;
 use crate::ui::text::{Indent, Row, chop, clean, overwritten, reveal, strip_ansi};
 
@@ -32,16 +33,28 @@ pub fn detail_rows(call: &Call, state: &AppState, cx: &mut CellContext) -> Vec<R
                 "" => completed.output(),
                 live => live,
             };
-            rows.extend(lines(output, cx));
+            rows.extend(whole_output(call, output, cx));
             if output != completed.text {
                 rows.push(Row::default());
                 rows.push(heading("Sent to the model", cx));
-                rows.extend(lines(&completed.text, cx));
+                rows.extend(lines(&completed.text, MOST_LINES, cx));
             }
         }
-        None => rows.extend(lines(&call.output, cx)),
+        None => rows.extend(lines(&call.output, MOST_LINES, cx)),
     }
     rows
+}
+
+/// What a call found or printed; lines of a file with the colours of their language.
+fn whole_output(call: &Call, output: &str, cx: &mut CellContext) -> Vec<Row> {
+    match call.tool.output {
+        OutputFormat::Text => lines(output, MOST_LINES, cx),
+        OutputFormat::NumberedFile => {
+            let (mut rows, shown, rest) = code_rows(output, &call.subject(), MOST_LINES, &[], cx);
+            rows.extend(lines(rest, MOST_LINES - shown, cx));
+            rows
+        }
+    }
 }
 
 pub fn draw_detail(rows: &[Row], from: usize, area: Rect, buf: &mut Buffer) {
@@ -88,8 +101,8 @@ fn facts(call: &Call, state: &AppState, cx: &CellContext) -> Vec<Row> {
         let until = times.running.unwrap_or(now);
         facts.push(("waited", span(asked, until)));
     }
-    if let Some(running) = times.running.or(times.begun) {
-        facts.push(("ran", span(running, now)));
+    if let Some(ran) = call.ran(state.now) {
+        facts.push(("ran", ran));
     }
     let times: Vec<String> = facts
         .iter()
@@ -144,16 +157,16 @@ fn input(call: &Call, cx: &CellContext) -> Vec<Row> {
     rows
 }
 
-fn lines(text: &str, cx: &CellContext) -> Vec<Row> {
+fn lines(text: &str, most: usize, cx: &CellContext) -> Vec<Row> {
     let text = strip_ansi(text);
     let style = cx.theme.style(Role::Text);
     let mut rows = Vec::new();
-    for line in text.lines().take(MOST_LINES) {
+    for line in text.lines().take(most) {
         let line = clean(overwritten(line)).into_owned();
         let line = Line::from(Span::styled(line, style));
         rows.extend(chop(line, cx.width, &Indent::default()));
     }
-    let more = text.lines().count().saturating_sub(MOST_LINES);
+    let more = text.lines().count().saturating_sub(most);
     if more > 0 {
         let line = Line::from(Span::styled(
             format!("… {more} more lines"),

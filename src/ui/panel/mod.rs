@@ -28,7 +28,7 @@ use crate::theme::{Role, Theme};
 
 /// The column of times, and of the words of calls that don't run yet, which may extend into the bar.
 const TIME: usize = 7;
-/// The marks: how it went, and whether the model has it.
+/// The marks: the outcome, and whether the model has the result.
 pub const MARKS: usize = 3;
 /// A shorter saving is not mentioned.
 const WORTH_SAYING: Duration = Duration::from_millis(50);
@@ -47,12 +47,12 @@ pub enum ListLine {
     Model,
     /// A call, by its index among the rows that can be selected.
     Row(usize),
-    /// What the subagent has done that the call with this number has started.
+    /// What the subagent of the call with this index has done.
     Subagent(usize),
 }
 
 impl Listed {
-    /// Whether this row has started a subagent, whose calls can be folded.
+    /// Whether this row started a subagent, whose calls can be folded.
     pub fn folds(&self, row: usize) -> bool {
         self.lines.contains(&ListLine::Subagent(row))
     }
@@ -155,7 +155,7 @@ pub fn draw(state: &AppState, listed: &Listed, panel: Rect, buf: &mut Buffer) {
                         draw_call(row.call, depth, state, clock.as_ref(), columns, at, buf);
                     }
                     Place::Background { depth: 0 } => draw_background(row.call, state, at, buf),
-                    // They are on no clock that is shown.
+                    // They are not on the displayed clock.
                     Place::Background { depth } => {
                         draw_call(row.call, depth, state, None, columns, at, buf);
                     }
@@ -396,7 +396,7 @@ fn label_of(key: CallKey, state: &AppState, room: usize) -> Line<'static> {
     ])
 }
 
-/// Whether the model has it.
+/// Whether the model has the result.
 fn given(call: &Call, theme: &Theme) -> Span<'static> {
     let given = match call.state {
         State::Yielded(_) => "→ ",

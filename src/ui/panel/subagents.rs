@@ -1,4 +1,4 @@
-//! What the list says of subagents: under the call that started one, what it does and what it has used.
+//! The subagents in the list: below the call that started one, what it is doing and what it has used.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::theme::Role;
 use crate::ui::cells::{subagent_counts, subagent_doing};
 use crate::ui::text::truncate;
 
-/// The lines of some rows: under each subagent and the calls of it that are listed stands what it has done.
+/// The lines of some rows: below each subagent and its listed calls is a line about what it has done.
 pub fn lines(state: &AppState, rows: &[ListRow], range: Range<usize>) -> Vec<ListLine> {
     let mut lines = Vec::with_capacity(range.len());
     let mut open = None;
@@ -29,7 +29,7 @@ pub fn lines(state: &AppState, rows: &[ListRow], range: Range<usize>) -> Vec<Lis
     lines
 }
 
-/// `Read report.py · 3 calls · 3.1k tokens`; where its calls are listed they say themselves what it does.
+/// `Read report.py · 3 calls · 3.1k tokens`; without the first part if its calls are listed.
 pub fn draw_words(call: CallKey, state: &AppState, area: Rect, buf: &mut Buffer) {
     let Some(nested) = state.subagents.of_call(call) else {
         return;

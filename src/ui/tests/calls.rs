@@ -154,3 +154,43 @@ fn commands_at_work_and_done() {
         .takes(3_000);
     assert_snapshot!(app.draw(80, 30));
 }
+
+#[test]
+fn the_detail_view_of_a_file_has_line_numbers_and_what_is_below_them() {
+    let mut app = App::working();
+    app.tool("a", "Read")
+        .queued(json!({"file_path": "src/main.rs"}))
+        .running()
+        .completes("     9\tfn main() {\n    10\t}\n\n[2 more lines]");
+    let mut screen = app.on(80, 24);
+    screen.press("ctrl+t enter");
+    let text = screen.text();
+    let (_, output) = text.split_once("Output").expect("a heading");
+    let lines: Vec<&str> = output.lines().map(str::trim_end).collect();
+    assert_eq!(
+        lines[1..5],
+        [" 9 fn main() {", "10 }", "", "[2 more lines]"]
+    );
+}
+
+#[test]
+fn a_call_that_went_well_says_what_it_found() {
+    let mut app = App::working();
+    let side = ForPerson {
+        sentence: Some("Rust · 12.0 KB".into()),
+        ..ForPerson::default()
+    };
+    app.tool("a", "WebFetch")
+        .queued(json!({"url": "https://rust-lang.org/"}))
+        .running()
+        .ends_for_person(
+            ToolResult::text("wire".into(), "a page\nof two lines"),
+            CallOutcome::Succeeded,
+            side,
+        );
+    let mut screen = app.on(80, 24);
+    assert_eq!(
+        screen.lines_with("WebFetch"),
+        ["✓ WebFetch https://rust-lang.org/  Rust · 12.0 KB · 0.12s"]
+    );
+}

@@ -4,7 +4,9 @@ use crate::app::page::Line;
 use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, millis};
 use crate::keymap::{Keymap, Resolved};
-use crate::protocol::{AgentEvent, CallOutcome, Ending, Mode, SessionEvent, TurnEvent};
+use crate::protocol::{
+    AgentEvent, BackgroundEnd, CallOutcome, Ending, Mode, SessionEvent, TurnEvent,
+};
 use crate::theme::{Depth, Role, Theme};
 use crate::ui::footer::{Hint, hints};
 use crate::ui::rig::Screen;
@@ -200,7 +202,7 @@ fn a_background_command_is_shown_until_it_ends_also_after_the_next_message() {
     screen.types("next").press("enter");
     screen.taken_up("next");
     assert!(screen.footer().contains("1 in background"));
-    screen.background_ended("a", "exited with code 0");
+    screen.background_ended("a", BackgroundEnd::Exited(0));
     assert!(!screen.footer().contains("in background"));
 }
 

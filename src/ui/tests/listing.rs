@@ -11,7 +11,7 @@ use crate::app::job::Job;
 use crate::app::pointer::PointerKind;
 use crate::app::rig::App;
 use crate::app::{Effect, Focus};
-use crate::protocol::{CallOutcome, Ending, TurnEvent};
+use crate::protocol::{BackgroundEnd, CallOutcome, Ending, TurnEvent};
 use crate::theme::Depth;
 use crate::ui::rig::Screen;
 
@@ -194,9 +194,30 @@ fn a_background_command_stays_visible_after_the_next_message() {
         last.is_some_and(|line| line.contains("npm run dev")),
         "{text}"
     );
-    screen.background_ended("server", "exited with code 0");
+    screen.background_ended("server", BackgroundEnd::Exited(0));
     assert!(!screen.text().contains("& npm run dev  "));
     assert_eq!(screen.state.calls.in_background().len(), 0);
+}
+
+#[test]
+fn the_detail_view_of_a_background_command_says_how_long_it_has_run() {
+    let mut screen = in_background("npm run dev").on(100, 30);
+    screen.press("ctrl+t enter");
+    screen.after(Duration::from_secs(252));
+    assert_eq!(
+        screen.lines_with("ran 4m 12s").len(),
+        1,
+        "{}",
+        screen.text()
+    );
+    screen.background_ended("server", BackgroundEnd::Exited(0));
+    screen.after(Duration::from_secs(600));
+    let text = screen.text();
+    assert!(text.contains("ran 4m 12s"), "{text}");
+    assert!(
+        text.contains("in background: finished (exit 0) · 4m 12s"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -11,7 +11,8 @@ use crate::app::pointer::PointerKind;
 use crate::app::rig::{App, change};
 use crate::app::{Effect, Msg};
 use crate::protocol::{
-    AgentEvent, CallOutcome, Ending, KnownRule, Price, RuleList, SessionEvent, Source,
+    AgentEvent, Allows, BackgroundEnd, CallOutcome, Ending, KnownRule, NamedFile, Price, RuleList,
+    SessionEvent, Skill, Source,
 };
 use crate::theme::{Depth, Role};
 use crate::ui::rig::Screen;
@@ -93,7 +94,7 @@ fn tasks() -> App {
     }
     app.ends(Ending::Done);
     app.after(Duration::from_secs(252));
-    app.background_ended("tests", "exited with code 101");
+    app.background_ended("tests", BackgroundEnd::Exited(101));
     app.types("/tasks").press("enter");
     app
 }
@@ -330,4 +331,38 @@ fn while_searching_the_footer_shows_how_to_continue() {
         footer.contains("n next match") && footer.contains("N previous match"),
         "{footer}"
     );
+}
+
+fn skills() -> App {
+    let mut app = App::new();
+    let skill = |name: &str, description: &str, rules: &[&str], for_model| Skill {
+        name: name.into(),
+        description: description.into(),
+        instructions: "Do it.".into(),
+        folder: format!("/project/.agent-tui/skills/{name}").into(),
+        allows: Allows {
+            rules: rules.iter().map(|&rule| rule.to_owned()).collect(),
+            file: NamedFile {
+                path: format!("/project/.agent-tui/skills/{name}/SKILL.md").into(),
+                name: format!(".agent-tui/skills/{name}/SKILL.md"),
+            },
+        },
+        for_model,
+    };
+    let told = SessionEvent::Skills(vec![
+        skill(
+            "notes",
+            "Write release notes in the style of this team",
+            &["Bash(git log:*)", "Read"],
+            true,
+        ),
+        skill("ship", "Publish a release", &[], false),
+    ]);
+    app.told(AgentEvent::Session(told));
+    app
+}
+
+#[test]
+fn the_skills() {
+    at_all_sizes("picker_skills", skills);
 }

@@ -294,7 +294,7 @@ impl ChoiceDialog {
         None
     }
 
-    /// Replies with all answers, if every question has one and the overview was read to its end.
+    /// Replies with all answers, if every question has one and the overview was read to the end.
     fn submit(&mut self, now: Instant) -> Option<Reply> {
         if !self.overview.is_visible() {
             self.notice = Some("enlarge the terminal to see your answers".into());

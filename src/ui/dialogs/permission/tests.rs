@@ -177,6 +177,25 @@ fn a_command_is_shown_in_full_with_its_facts() {
 }
 
 #[test]
+fn a_field_named_command_of_another_tool_is_no_shell_command() {
+    let request = PermissionRequest {
+        is_command: false,
+        tool: "SlashCommand".into(),
+        reason: "it allows Bash(git log:*) for the rest of this turn".into(),
+        rule: None,
+        ..bash(json!({ "command": "/team:review 12" }))
+    };
+    insta::assert_snapshot!(Screen::new(request, 80, 24).text().trim_start(), @r"
+    ── Allow SlashCommand? ─────────────────────────────────────────────────────────
+     command      /team:review 12
+     why: it allows Bash(git log:*) for the rest of this turn
+     can't be allowed permanently; asks every time
+    ───────────────────────────────────────────────────────────────────── ? more ───
+     y yes   n no   e no, tell the model why …   Esc no, stop the turn
+    ");
+}
+
+#[test]
 fn a_change_is_shown_as_a_diff_and_hidden_lines_are_counted() {
     let mut screen = Screen::new(edit(), 80, 24);
     screen.dialog.push(question(tests_run()), screen.now);

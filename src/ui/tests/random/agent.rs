@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::events::any_text;
 use crate::app::rig::{change, completed, request, turn};
 use crate::protocol::{
-    AgentEvent, Block, CallEvent, CallOutcome, CallRef, ChoiceOption, ChoiceRequest, Ending,
-    KnownRule, Message, Phase, Question, QuestionKind, RuleList, SessionEvent, Source, Spending,
-    StopReason, ToolResult, TurnEvent, TurnSummary, Usage,
+    AgentEvent, BackgroundEnd, Block, CallEvent, CallOutcome, CallRef, ChoiceOption, ChoiceRequest,
+    Ending, KnownRule, Message, Phase, Question, QuestionKind, RuleList, SessionEvent, Source,
+    Spending, StopReason, ToolResult, TurnEvent, TurnSummary, Usage,
 };
 
 fn any_call() -> impl Strategy<Value = CallRef> {
@@ -55,7 +55,7 @@ fn any_call_event() -> impl Strategy<Value = CallEvent> {
             .prop_map(|tool| CallEvent::Asked(request("a", tool))),
         1 => any_choice().prop_map(CallEvent::Asked),
         1 => (any_text(), any::<bool>()).prop_map(|(by, settled)| CallEvent::Decided { by, settled, note: None }),
-        1 => any_text().prop_map(CallEvent::BackgroundEnded),
+        1 => any_text().prop_map(|problem| CallEvent::BackgroundEnded(BackgroundEnd::Failed(problem))),
     ]
 }
 
