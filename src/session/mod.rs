@@ -13,6 +13,7 @@ pub mod repair;
 pub mod store;
 pub mod subagents;
 pub mod telling;
+pub mod unfinished;
 mod version1;
 pub mod writer;
 

@@ -1,4 +1,4 @@
-//! Conversations with the interpreter.
+//! What the planner answers to each of its prompts.
 
 use serde_json::{Value, json};
 
