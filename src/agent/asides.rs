@@ -95,7 +95,7 @@ impl Asides {
 
     pub fn handle_command(&mut self, call: CallRef, command: CallCommand, journal: &mut Journal) {
         match command {
-            CallCommand::Reply(reply) => self.executor.reply(call, reply),
+            CallCommand::Reply(reply) => self.executor.reply(call, reply, journal),
             CallCommand::Cancel => self.executor.cancel(call, journal),
             CallCommand::Background => self.executor.background(call, journal),
             CallCommand::RunAgain => {

@@ -30,6 +30,8 @@ mod recall_random_tests;
 #[cfg(test)]
 mod recall_tests;
 #[cfg(test)]
+mod reopen_tests;
+#[cfg(test)]
 mod rig;
 #[cfg(test)]
 mod rules_tests;

@@ -367,6 +367,15 @@ impl Rig {
         Self::in_scratch(self.scratch, answers, Limits::default(), None)
     }
 
+    /// Resumes the session as if the program had been killed now.
+    pub async fn killed_with(self, answers: impl IntoIterator<Item = Vec<Block>>) -> Self {
+        let log = self.scratch.root.with_file_name("log.jsonl");
+        let written = std::fs::read(&log).expect("a log");
+        let (scratch, _) = self.left().await;
+        std::fs::write(&log, written).expect("written");
+        Self::in_scratch(scratch, answers, Limits::default(), None)
+    }
+
     /// Ends the program. Returns the remaining events.
     pub async fn left(self) -> (Scratch, Vec<AgentEvent>) {
         let AgentHandle {

@@ -12,6 +12,7 @@ use crate::session::log::Contents;
 use crate::session::record::Line;
 use crate::session::store::StoreError;
 use crate::session::telling::{Recalled, last_agent, recall};
+use crate::session::unfinished::Unfinished;
 use crate::session::{History, Log, Record, Store, Writer};
 use crate::tools::files::{Checkpoints, atomic};
 
@@ -112,7 +113,11 @@ fn resumed(
     for directory in changes.into_values().flatten() {
         atomic::sweep(&directory);
     }
-    let calls = history.cut_off().len();
+    let again = match asking {
+        Asking::Person => history.unanswered().map_or(0, Unfinished::continuing),
+        Asking::Nobody => 0,
+    };
+    let calls = history.cut_off().len().saturating_sub(again);
     if calls > 0 {
         notices.push(format!(
             "calls interrupted by the last exit (not re-run): {calls}"

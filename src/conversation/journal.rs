@@ -360,6 +360,9 @@ impl Observer for Journal {
             Observed::Moved(cwd) => {
                 self.append(Record::Moved { cwd });
             }
+            Observed::Answered(call) => {
+                self.append(Record::Answered { call });
+            }
             Observed::ModeIs(mode) => {
                 self.append(Record::Mode { mode });
             }

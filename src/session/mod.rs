@@ -12,6 +12,7 @@ pub mod record;
 pub mod repair;
 pub mod store;
 pub mod telling;
+pub mod unfinished;
 mod version1;
 pub mod writer;
 
