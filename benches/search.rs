@@ -1,7 +1,9 @@
-//! Grep and Glob on a tree of 100,000 files, compared with `rg` on the same task.
+//! Grep, Glob and `FileSearch` on a tree of 100,000 files, compared with `rg` on the same task; and 10,000 replacements in
+//! 1,000 files.
 //!
-//! Prints a table of medians and fails if one of ours takes more than 1.2 times as long as `rg`. Without `rg` on the
-//! `PATH` it prints only our figures. A word as argument (`-- Glob`) selects the searches that contain it. Each round
+//! Prints a table of medians and fails if one of ours takes more than 1.2 times as long as `rg`, or if the replacements take
+//! more than 2 seconds. Without `rg` on the `PATH` `FileSearch` is compared with Grep, which has the same walk and searcher,
+//! and of the others only our figures are printed. A word as argument (`-- Glob`) selects the searches that contain it. Each round
 //! runs ours and then `rg`, so that both see the same load.
 
 use std::fs;
@@ -13,7 +15,7 @@ use std::time::{Duration, Instant};
 use agent_tui::permissions::Places;
 use agent_tui::tools::off_limits::OffLimits;
 use agent_tui::tools::tree::Stop;
-use agent_tui::tools::{glob, grep};
+use agent_tui::tools::{file_search, glob, grep};
 use serde_json::{Value, json};
 
 const FILES: usize = 100_000;
@@ -41,6 +43,7 @@ enum Judged {
 enum Ours {
     Grep(Value),
     Glob(Value),
+    FileSearch(Value),
 }
 
 fn main() -> ExitCode {
@@ -81,8 +84,14 @@ fn run() -> io::Result<ExitCode> {
         }
         is_slow |= measure(&job, tree.path(), has_rg)?;
     }
+    if chosen.is_empty() || chosen.iter().any(|word| REPLACING.contains(word.as_str())) {
+        is_slow |= replace()?;
+    }
     Ok(if is_slow {
-        complain(&format!("slower than {ALLOWED} times rg"));
+        complain(&format!(
+            "slower than {ALLOWED} times rg, or than {} s",
+            REPLACED_WITHIN.as_secs()
+        ));
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
@@ -130,6 +139,18 @@ fn jobs() -> Vec<Job> {
             judged: Judged::Yes,
         },
         Job {
+            name: "FileSearch rare literal",
+            ours: Ours::FileSearch(json!({ "pattern": "xylophone_marker" })),
+            theirs: &["-n", "xylophone_marker", "."],
+            judged: Judged::Yes,
+        },
+        Job {
+            name: "FileSearch regex in *.rs",
+            ours: Ours::FileSearch(json!({ "pattern": r"handle_1_\d+99\b", "file_glob": "*.rs" })),
+            theirs: &["-n", "-g", "*.rs", r"handle_1_\d+99\b", "."],
+            judged: Judged::Yes,
+        },
+        Job {
             name: "Glob **/*.rs, rg not sorting (not judged)",
             ours: Ours::Glob(json!({ "pattern": "**/*.rs" })),
             theirs: &["--files", "-g", "**/*.rs", "."],
@@ -144,6 +165,74 @@ fn jobs() -> Vec<Job> {
     ]
 }
 
+impl Job {
+    /// The same search by Grep, for a `FileSearch` on a machine without `rg`.
+    fn by_grep(&self) -> Option<Ours> {
+        let Ours::FileSearch(input) = &self.ours else {
+            return None;
+        };
+        let mut input = input.clone();
+        let fields = input.as_object_mut()?;
+        if let Some(glob) = fields.remove("file_glob") {
+            fields.insert("glob".to_owned(), glob);
+        }
+        fields.insert("output_mode".to_owned(), json!("content"));
+        Some(Ours::Grep(input))
+    }
+}
+
+/// Replaces 10,000 matches in 1,000 files with the whole program: permission, checkpoints, log and all. Returns whether it
+/// is too slow.
+fn replace() -> io::Result<bool> {
+    let home = tempfile::tempdir()?;
+    let work = home.path().join("work");
+    let line = "fn run() { old_name(); }\n// another line\n";
+    for number in 0..1_000 {
+        let folder = work.join(format!("part{}", number % 20));
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join(format!("file{number}.rs")), line.repeat(10))?;
+    }
+    let script = home.path().join("script.toml");
+    fs::write(&script, REPLACE)?;
+    let output = Command::new(env!("CARGO_BIN_EXE_agent-tui"))
+        .args(["-p", "go", "--permission-mode", "bypassPermissions"])
+        .args(["--output-format", "stream-json", "--provider"])
+        .arg(format!("script:{}", script.display()))
+        .current_dir(&work)
+        .env("HOME", home.path())
+        .env("AGENT_TUI_CONFIG_DIR", home.path().join("config"))
+        .env("AGENT_TUI_DATA_DIR", home.path().join("data"))
+        .stdin(Stdio::null())
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let took = lines
+        .filter(|line| line["state"] == "completed" && line["is_error"] == false)
+        .find_map(|line| line["ran_ms"].as_u64());
+    let changed = text.contains("Replaced 10000 matches in 1000 files");
+    let Some(took) = took.filter(|_| changed) else {
+        return Err(io::Error::other(format!("nothing was replaced: {text}")));
+    };
+    let took = Duration::from_millis(took);
+    say(&format!(
+        "{REPLACING:<42} {:>8} {:>10}",
+        10_000,
+        figure(took)
+    ));
+    Ok(took > REPLACED_WITHIN)
+}
+
+const REPLACING: &str = "FileSearch 10,000 replacements, 1,000 files";
+const REPLACED_WITHIN: Duration = Duration::from_secs(2);
+const REPLACE: &str = r#"
+[[turn]]
+step = [{ call = "FileSearch", input = { pattern = "old_name", replace_with = "new_name", preview_only = false } }]
+[[turn]]
+text = "Done."
+"#;
+
 /// Measures one job and prints its line; returns whether it is too slow.
 fn measure(job: &Job, tree: &Path, has_rg: bool) -> io::Result<bool> {
     let mut ours = Vec::with_capacity(ROUNDS);
@@ -155,7 +244,9 @@ fn measure(job: &Job, tree: &Path, has_rg: bool) -> io::Result<bool> {
         lines = search(&job.ours, tree)?;
         let our_time = began.elapsed();
         let began = Instant::now();
-        if has_rg {
+        if let (false, Some(same)) = (has_rg, job.by_grep()) {
+            search(&same, tree)?;
+        } else if has_rg {
             // A pipe, as in any tool that calls `rg`; reading it is part of the job.
             Command::new("rg")
                 .args(job.theirs)
@@ -171,7 +262,8 @@ fn measure(job: &Job, tree: &Path, has_rg: bool) -> io::Result<bool> {
     }
     let (ours, theirs) = (median(ours), median(theirs));
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
-    let (their_figure, ratio_figure) = if has_rg {
+    let compared = has_rg || job.by_grep().is_some();
+    let (their_figure, ratio_figure) = if compared {
         (figure(theirs), format!("{ratio:.2}"))
     } else {
         ("-".into(), "-".into())
@@ -181,7 +273,7 @@ fn measure(job: &Job, tree: &Path, has_rg: bool) -> io::Result<bool> {
         job.name,
         figure(ours)
     ));
-    Ok(has_rg && job.judged == Judged::Yes && ratio > ALLOWED)
+    Ok(compared && job.judged == Judged::Yes && ratio > ALLOWED)
 }
 
 /// Compiles, runs and writes the answer, like a call of the tool; returns the number of its lines.
@@ -196,6 +288,13 @@ fn search(ours: &Ours, tree: &Path) -> io::Result<usize> {
             &stop,
         ),
         Ours::Glob(input) => glob::answer(
+            &serde_json::from_value(input.clone())?,
+            tree,
+            &OffLimits::default(),
+            &Places::default(),
+            &stop,
+        ),
+        Ours::FileSearch(input) => file_search::answer(
             &serde_json::from_value(input.clone())?,
             tree,
             &OffLimits::default(),

@@ -10,7 +10,7 @@ mod report;
 mod tests;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,6 +21,8 @@ use serde_json::{Value, json};
 
 use self::plan::{Plan, Query};
 use super::files::{self, ContentHash};
+use super::off_limits::OffLimits;
+use super::tree::Stop;
 use super::{Demand, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, tree};
 use crate::permissions::{Grant, Places};
 use crate::protocol::{
@@ -191,6 +193,19 @@ impl Tool for FileSearch {
         self.check(cx.call, &plan)?;
         files::blocking(move || apply::whole(&plan, &cx)).await
     }
+}
+
+/// The whole answer of a call that only searches.
+pub fn answer(
+    input: &Input,
+    cwd: &Path,
+    off_limits: &OffLimits,
+    places: &Places,
+    stop: &Stop,
+) -> Result<String, ToolError> {
+    let searched = AtomicUsize::new(0);
+    let plan = Query::new(input, cwd)?.run(off_limits, places, stop, &searched)?;
+    Ok(report::matches(&plan, input))
 }
 
 /// Computes what the call finds and would change, and reports progress meanwhile.
