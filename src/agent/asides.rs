@@ -95,7 +95,7 @@ impl Asides {
 
     pub fn handle_command(&mut self, call: CallRef, command: CallCommand, journal: &mut Journal) {
         match command {
-            CallCommand::Reply(reply) => self.executor.reply(call, reply),
+            CallCommand::Reply(reply) => self.executor.reply(call, reply, journal),
             CallCommand::Cancel => self.executor.cancel(call, journal),
             CallCommand::Background => self.executor.background(call, journal),
             CallCommand::RunAgain => {
@@ -139,7 +139,7 @@ impl Asides {
         self.executor.next().await
     }
 
-    /// What came of a part, if that has been told.
+    /// The outcome of a part, if it was reported.
     pub fn handle(
         &mut self,
         report: Report,

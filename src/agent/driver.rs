@@ -13,7 +13,7 @@ use crate::config::logged;
 use crate::conversation::spending::Account;
 use crate::conversation::{Conversation, Journal, Parts};
 use crate::executor::pipeline::Report;
-use crate::executor::{Context, Shared};
+use crate::executor::{Asking, Context, Shared};
 use crate::hooks;
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
@@ -72,7 +72,7 @@ impl Agent {
         let path = logged(path.display());
         let messages = setup.history.messages().len();
         tracing::info!(session = %setup.session, log = %path, mode, messages, "session opened");
-        let subagents = Subagents::new(kit, setup.orders, setup.last_agent);
+        let subagents = Subagents::new(kit, setup.orders, setup.subagents.last);
         let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
         journal.tell_session(SessionEvent::Opened(opened));
         if !is_kept {
@@ -115,6 +115,7 @@ impl Agent {
             expanding: None,
         };
         agent.pass_on_asides();
+        agent.remember_subagents(setup.subagents.background);
         agent
     }
 
@@ -122,11 +123,18 @@ impl Agent {
     pub async fn run(mut self) {
         self.conversation.tell().await;
         self.begin_session();
+        if self.shared().asking == Asking::Person && self.conversation.reopen() {
+            self.exchange().await;
+        }
         while !self.is_disconnected {
             let Some(prompt) = self.next_prompt().await else {
                 break;
             };
-            self.exchange(prompt).await;
+            match self.command_in(&prompt) {
+                Some((command, arguments)) => self.begin_command(&command, &arguments),
+                None => self.conversation.begin(prompt),
+            }
+            self.exchange().await;
         }
         self.asides.end(&mut self.conversation.journal).await;
         self.end_subagents().await;
@@ -170,13 +178,10 @@ impl Agent {
         }
     }
 
-    async fn exchange(&mut self, prompt: Vec<Block>) {
+    /// Brings the exchange that has begun to its end.
+    async fn exchange(&mut self) {
         self.subagents.begin_turn();
         self.stopping = false;
-        match self.command_in(&prompt) {
-            Some((command, arguments)) => self.begin_command(&command, &arguments),
-            None => self.conversation.begin(prompt),
-        }
         let ending = loop {
             // A tool must be announced before its calls.
             self.tell_tools();

@@ -11,7 +11,7 @@ use crate::tools::inner::PartResult;
 use crate::tools::skill::with_folder;
 use crate::tools::template::Template;
 
-/// A command whose parts are under way.
+/// A command whose parts are running.
 pub(super) struct Expanding {
     /// As the person typed it.
     line: String,

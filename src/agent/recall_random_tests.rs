@@ -12,12 +12,15 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::rig::{End, Rig, Scripted, call};
+use crate::app::call::{Author, Call};
 use crate::app::rig::{App, seen, sent};
 use crate::app::transcript::Cell;
 use crate::app::{Effect, Msg, update};
+use crate::hooks::rig::hook;
+use crate::hooks::{Event, Hook};
 use crate::protocol::{
-    AgentEvent, Answer, Block, CallEvent, Command, RuleList, RulesCommand, SessionCommand,
-    StopReason,
+    AgentEvent, Answer, Block, CallEvent, Command, Mode, RuleList, RulesCommand, SessionCommand,
+    SessionEvent, StopReason,
 };
 use crate::provider::{ProviderErrorKind, StreamEvent};
 
@@ -129,16 +132,31 @@ impl Person {
             }
             // Esc on an idle screen would clear the input.
             Act::Press(keys) if keys.starts_with("esc") && !self.app.state.is_working() => {}
-            // It would bring back an earlier message.
-            Act::Press(keys) if keys.starts_with("up") && self.app.state.queue.is_empty() => {}
+            // It would go through the history, and hide a message that has come back to the input.
+            Act::Press(keys) if keys.starts_with("up") && !self.takes_back() => {}
             Act::Press(keys) => self.press(keys),
             Act::Do(command) => self.rig.send(command.clone()),
         }
     }
 
-    /// Whether nothing is running that the person knows of.
+    /// Whether ↑ takes back a queued message.
+    fn takes_back(&self) -> bool {
+        !self.app.state.queue.is_empty() && self.app.state.composer.is_free()
+    }
+
+    /// Whether nothing is running that the person knows of. A command of their own may outlive the turn.
     fn is_settled(&self) -> bool {
-        !self.app.state.is_working() && self.app.state.queue.is_empty()
+        let state = &self.app.state;
+        let is_over = |call: &Call| call.by != Author::Person || call.is_over();
+        let over = state.calls.iter().all(|(_, call)| is_over(call));
+        !state.is_working() && state.queue.is_empty() && over
+    }
+
+    /// Asks for something whose answer comes after everything that was asked for before. On a slow machine silence
+    /// alone does not mean that all of it was answered.
+    fn ask_last(&self) {
+        let same = SessionCommand::SetMode(Mode::Default);
+        self.rig.send(Command::Session(same));
     }
 
     /// Performs the acts, and waits until everything has ended.
@@ -147,9 +165,10 @@ impl Person {
         let mut next = acts.next();
         let mut heard = 0;
         let mut in_vain = 0;
+        let mut asked_last = false;
         loop {
             assert!(
-                in_vain < 20,
+                in_vain < 100,
                 "nothing comes any more: {:?}",
                 seen(&self.app.state)
             );
@@ -159,6 +178,10 @@ impl Person {
                 self.act(act);
                 heard = 0;
                 next = acts.next();
+            }
+            if next.is_none() && self.is_settled() && !asked_last {
+                asked_last = true;
+                self.ask_last();
             }
             match timeout(PATIENCE, self.rig.next()).await {
                 Ok(told) => {
@@ -173,13 +196,18 @@ impl Person {
                         };
                         self.rig.answer(*call, answer);
                     }
+                    let last = matches!(&told.event, AgentEvent::Session(SessionEvent::ModeIs(_)));
                     self.update(Msg::Agent(told));
+                    if last && self.is_settled() {
+                        return;
+                    }
+                    // Something has begun after that, such as a message that was still on its way.
+                    asked_last &= !last;
                 }
                 Err(_) if self.app.state.is_working() => {
                     in_vain += 1;
                     self.press("esc");
                 }
-                Err(_) if next.is_none() && self.is_settled() => return,
                 Err(_) => in_vain += 1,
             }
         }
@@ -200,12 +228,25 @@ fn places(person: &Person) -> Vec<usize> {
     (0..person.said).map(count).collect()
 }
 
+/// Hooks that stop a turn, or make it continue once.
+fn hooks() -> impl Strategy<Value = Vec<Hook>> {
+    let once = "[ -e continued ] && exit 0; touch continued; echo look again >&2; exit 2";
+    let enough = r#"echo '{"continue": false, "stopReason": "enough"}'"#;
+    prop_oneof![
+        3 => Just(Vec::new()),
+        1 => Just(vec![hook(Event::Stop, once)]),
+        1 => Just(vec![hook(Event::PreToolUse, enough)]),
+        1 => Just(vec![hook(Event::PostToolUse, enough)]),
+    ]
+}
+
 async fn lived(
     answers: Vec<Scripted>,
+    hooks: Vec<Hook>,
     acts: Vec<(Act, usize)>,
     allows: Vec<bool>,
 ) -> Result<(), TestCaseError> {
-    let rig = Rig::scripted(answers);
+    let rig = Rig::scripted(answers, hooks);
     rig.scratch.put("poem", "one\ntwo\n");
     let mut person = Person {
         rig,
@@ -241,8 +282,9 @@ proptest! {
         answers in prop::collection::vec(answers(), 1..6),
         acts in prop::collection::vec((acts(), 0..12_usize), 0..8),
         allows in prop::collection::vec(any::<bool>(), 0..6),
+        hooks in hooks(),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.expect("a runtime").block_on(lived(answers, acts, allows))?;
+        runtime.expect("a runtime").block_on(lived(answers, hooks, acts, allows))?;
     }
 }

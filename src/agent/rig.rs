@@ -24,7 +24,8 @@ use crate::provider::{
     StreamError, StreamErrorKind, StreamEvent, retry,
 };
 use crate::session::record::VERSION;
-use crate::session::telling::{Recalled, last_agent, recall};
+use crate::session::subagents::PastSubagents;
+use crate::session::telling::{Recalled, recall};
 use crate::session::{History, Log, Record, Writer};
 use crate::settings::extensions::{Catalogue, Sources};
 use crate::tools::files::scratch::Scratch;
@@ -237,23 +238,22 @@ impl Rig {
         }));
     }
 
-    /// With answers of every kind, and retries without delay.
-    pub fn scripted(answers: Vec<Scripted>) -> Self {
+    /// With answers of every kind, hooks, and retries without delay.
+    pub fn scripted(answers: Vec<Scripted>, hooks: Vec<Hook>) -> Self {
+        let scratch = Scratch::new();
+        let hooks = (!hooks.is_empty()).then(|| runner(&scratch, hooks));
         let retry = retry::Policy {
             tries: 3,
             base: Duration::from_millis(2),
             cap: Duration::from_millis(10),
         };
-        Self::with(Scratch::new(), answers, Limits::default(), None, retry)
+        Self::with(scratch, answers, Limits::default(), hooks, retry)
     }
 
     /// With hooks, which run in the scratch directory.
     pub fn hooked(answers: impl IntoIterator<Item = Vec<Block>>, hooks: Vec<Hook>) -> Self {
         let scratch = Scratch::new();
-        let session = SessionId("s".into());
-        let programs = scratch.cx.env.programs.clone();
-        let log = Path::new("/log.jsonl");
-        let mut runner = Runner::new(hooks, &scratch.root, session, log, programs);
+        let mut runner = runner(&scratch, hooks);
         runner.idle_after = Duration::from_millis(20);
         Self::in_scratch(scratch, answers, Limits::default(), Some(runner))
     }
@@ -316,7 +316,7 @@ impl Rig {
         let (starter, orders) = port();
         context.starter = starter;
         let context = Arc::new(context);
-        let last_agent = last_agent(&lines);
+        let subagents = PastSubagents::of(&lines);
         let checkpoints = &context.shared.env.checkpoints;
         let Recalled {
             history,
@@ -336,7 +336,7 @@ impl Rig {
             log,
             history,
             orders,
-            last_agent,
+            subagents,
             past,
             branch: None,
             context_window: None,
@@ -366,6 +366,15 @@ impl Rig {
         drop(commands);
         while events.recv().await.is_some() {}
         Self::in_scratch(self.scratch, answers, Limits::default(), None)
+    }
+
+    /// Resumes the session as if the program had been killed now.
+    pub async fn killed_with(self, answers: impl IntoIterator<Item = Vec<Block>>) -> Self {
+        let log = self.scratch.root.with_file_name("log.jsonl");
+        let written = std::fs::read(&log).expect("a log");
+        let (scratch, _) = self.left().await;
+        std::fs::write(&log, written).expect("written");
+        Self::in_scratch(scratch, answers, Limits::default(), None)
     }
 
     /// Ends the program. Returns the remaining events.
@@ -581,4 +590,17 @@ pub fn call(id: &str, tool: &str, input: Value) -> Block {
         input_raw: None,
         input_error: None,
     })
+}
+
+/// Runs hooks in the scratch directory.
+fn runner(scratch: &Scratch, hooks: Vec<Hook>) -> Runner {
+    let session = SessionId("s".into());
+    let programs = scratch.cx.env.programs.clone();
+    Runner::new(
+        hooks,
+        &scratch.root,
+        session,
+        Path::new("/log.jsonl"),
+        programs,
+    )
 }

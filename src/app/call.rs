@@ -317,6 +317,13 @@ impl Call {
         self.times.running = None;
     }
 
+    /// It was cut off before its work had started, and continues.
+    pub fn reopen(&mut self) {
+        self.restart();
+        self.times.ended = None;
+        self.state = State::Queued;
+    }
+
     /// Appends what the call printed. What is kept is bounded and begins at the start of a line where possible.
     pub fn print(&mut self, printed: &Printed) {
         self.ended_lines += printed.lines;

@@ -106,6 +106,14 @@ impl ToolPanel {
         }
     }
 
+    /// The last turn was cut off, and continues.
+    pub fn reopen_turn(&mut self) {
+        if let Some(turn) = self.turns.last_mut() {
+            turn.is_over = false;
+        }
+        self.lingers = None;
+    }
+
     /// A command of the person belongs to the running turn, or to their other commands that still run.
     pub fn add_aside(&mut self, call: CallKey, known: &Calls) {
         let runs = |key: &CallKey| !known.get(*key).is_over();

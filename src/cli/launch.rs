@@ -26,7 +26,7 @@ use crate::hooks::occasion::Source;
 use crate::permissions::{Store, names};
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
-use crate::protocol::{AgentId, ServerTool, SessionId, ToolsTold, WebSearch};
+use crate::protocol::{AgentId, Mode, ServerTool, SessionId, ToolsTold, WebSearch};
 use crate::provider::Provider;
 use crate::provider::builtin::Builtin;
 use crate::provider::choose::{self, Choice, Wanted, Wish};
@@ -34,7 +34,7 @@ use crate::provider::retry;
 use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::record::VERSION;
 use crate::session::store::new_id;
-use crate::session::{Record, Writer};
+use crate::session::{History, Record, Writer};
 use crate::settings::Settings;
 use crate::tools::Environment;
 use crate::tools::bash::groups::Groups;
@@ -143,10 +143,12 @@ pub(super) async fn setup(
         told: session.history.tools(),
     };
     let (shared, tools, mut notices) = equip(args, &mut project, asking, run)?;
+    shared.set_mode(mode(args, &project, asking, &session.history));
     let (context, orders) = context(shared, tools, session.cwd);
     let log = session.log;
     let git = git.hear().await;
     log_run(&log, provider.name(), &model, git.branch.clone());
+    log_mode(&log, &context, &session.history);
     let settings = &project.settings;
     let system = system_prompt(&around, &git.lines);
     notices.extend(system.notices);
@@ -173,7 +175,7 @@ pub(super) async fn setup(
         log,
         history: session.history,
         orders,
-        last_agent: session.last_agent,
+        subagents: session.subagents,
         past: session.past,
         notices,
     })
@@ -389,6 +391,23 @@ fn environment(
         small_model: None,
         git: Git::new(programs.clone()),
         programs,
+    }
+}
+
+/// A session that was left in plan mode stays in it, unless the command line names another mode: a plan that waits for
+/// approval is presented again.
+fn mode(args: &Args, project: &Project, asking: Asking, history: &History) -> Mode {
+    match (asking, args.permission_mode, history.mode()) {
+        (Asking::Person, None, Some(Mode::Plan)) => Mode::Plan,
+        (Asking::Person | Asking::Nobody, _, _) => project.mode(args),
+    }
+}
+
+/// A mode that the log does not know yet.
+fn log_mode(log: &Writer, context: &Context, history: &History) {
+    let mode = context.shared.mode();
+    if history.mode().unwrap_or_default() != mode {
+        let _ = log.write(AgentId::MAIN, &Record::Mode { mode });
     }
 }
 

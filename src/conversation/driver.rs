@@ -4,6 +4,7 @@
 //! for other events at the same time, and one task sees everything in one order.
 
 mod opening;
+mod reopening;
 mod sending;
 
 use std::collections::{HashSet, VecDeque};
@@ -280,7 +281,7 @@ impl Conversation {
         };
         let executor = &mut exchange.executor;
         match command {
-            CallCommand::Reply(reply) => executor.reply(call, reply),
+            CallCommand::Reply(reply) => executor.reply(call, reply, journal),
             CallCommand::Cancel => executor.cancel(call, journal),
             CallCommand::AnswerByHand(text) => executor.answer_by_hand(call, text, journal),
             CallCommand::RunAgain => executor.run_again(call, journal),
@@ -340,6 +341,7 @@ impl Conversation {
                 journal.append(Record::Block { block, call });
             }
             Next::Execute(call) => exchange.executor.add(call, journal),
+            Next::Continue(call) => exchange.executor.continue_call(call, journal),
             Next::Drain => {
                 exchange.waiting = Waiting::Nothing;
                 journal.append(Record::Streamed);

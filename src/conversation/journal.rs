@@ -150,7 +150,7 @@ impl Journal {
             result,
             ran: Duration::ZERO,
             outcome: CallOutcome::Failed,
-            for_person: ForPerson::saying("the model didn't write it to its end"),
+            for_person: ForPerson::saying("the model didn't finish writing it"),
             shown: Shown::Nothing,
         });
     }
@@ -359,6 +359,9 @@ impl Observer for Journal {
             }
             Observed::Moved(cwd) => {
                 self.append(Record::Moved { cwd });
+            }
+            Observed::Answered(call) => {
+                self.append(Record::Answered { call });
             }
             Observed::ModeIs(mode) => {
                 self.append(Record::Mode { mode });

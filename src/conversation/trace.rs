@@ -57,19 +57,16 @@ pub fn call(observed: &Observed, history: &History, at: Duration) {
         Observed::Reached(call, phase) => {
             tracing::debug!(%call, tool = tool(call), ?phase, ?at, "call reached a phase");
         }
+        Observed::Answered(call) => {
+            tracing::debug!(%call, tool = tool(call), ?at, "person answered");
+        }
         Observed::Rewritten(call, input, by) => {
             let (by, input) = (logged(by), logged(&**input));
             tracing::info!(%call, tool = tool(call), %by, %input, "call rewritten");
         }
         Observed::Asked(question) => {
-            let about = match &question.kind {
-                QuestionKind::Permission(request) => request.reason.as_str(),
-                QuestionKind::Choice(requests) => {
-                    requests.first().map_or("", |first| &first.question)
-                }
-            };
-            let call = question.call;
-            tracing::info!(%call, tool = tool(&call), about = %logged(about), "person asked");
+            let (call, about) = (question.call, logged(about(&question.kind)));
+            tracing::info!(%call, tool = tool(&call), %about, "person asked");
         }
         Observed::Decided {
             call,
@@ -114,5 +111,12 @@ pub fn call(observed: &Observed, history: &History, at: Duration) {
         }
         // Progress is on the screen, notices are logged where they are created, and results are in the next request.
         Observed::Progress(..) | Observed::Notice(_) | Observed::Yielded(_) => {}
+    }
+}
+
+fn about(question: &QuestionKind) -> &str {
+    match question {
+        QuestionKind::Permission(request) => &request.reason,
+        QuestionKind::Choice(requests) => requests.first().map_or("", |first| &first.question),
     }
 }

@@ -36,6 +36,13 @@ pub enum Fact {
     Looked(Look),
     /// The answer to [`Next::Collect`]: a queued message, if there is one.
     Collected(Option<Vec<Block>>),
+    /// It begins with an answer of an earlier run of the program. All calls of the answer are named, in the order of their
+    /// blocks; these continue, the others have their results.
+    Reopened {
+        answer: Message,
+        calls: Vec<CallRef>,
+        continuing: Vec<ToolCall>,
+    },
     // ─── The model ───
     Streamed(StreamEvent),
     /// The stream has ended, complete or not.
@@ -93,6 +100,8 @@ pub enum Next {
         call: Option<CallRef>,
     },
     Execute(ToolCall),
+    /// Run a call that is in the log already.
+    Continue(ToolCall),
     /// No more calls will come: wait until all have their results.
     Drain,
     /// Discard what has arrived of the answer.
@@ -211,6 +220,8 @@ struct Whole {
     usage: Usage,
     after: After,
     calls: Names,
+    /// The model that has given it.
+    origin: Origin,
 }
 
 /// What comes after the results.
@@ -275,6 +286,14 @@ impl Turn {
             }
             (Stage::Begin, Fact::Prompted(prompt))
             | (Stage::Collecting, Fact::Collected(Some(prompt))) => self.prompted(prompt),
+            (
+                Stage::Begin,
+                Fact::Reopened {
+                    answer,
+                    calls,
+                    continuing,
+                },
+            ) => self.reopened(answer, &calls, continuing),
             (Stage::Begin, Fact::Unsendable(problem)) => self.not_sent(problem),
             (Stage::Prompting(_), Fact::Looked(look)) => self.looked(look),
             (Stage::Collecting, Fact::Collected(None)) => {
@@ -295,6 +314,7 @@ impl Turn {
             (
                 _,
                 Fact::Prompted(_)
+                | Fact::Reopened { .. }
                 | Fact::Unsendable(_)
                 | Fact::Looked(_)
                 | Fact::Collected(_)

@@ -97,6 +97,7 @@ impl Rig {
         let mut answered: Option<Vec<WireId>> = None;
         for next in nexts {
             match &next {
+                Next::Continue(_) => panic!("no answer was reopened"),
                 Next::Execute(call) => {
                     self.names.insert(call.call, call.id.clone());
                     assert!(self.open.insert(call.call), "executed once");

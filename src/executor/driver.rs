@@ -61,6 +61,8 @@ pub enum Observed {
     Moved(PathBuf),
     /// The person has agreed to another permission mode.
     ModeIs(Mode),
+    /// The person has answered the call's question.
+    Answered(CallRef),
     /// The model's planned steps.
     Planned(Vec<Todo>),
     /// The model has asked for these tools.
@@ -155,8 +157,17 @@ impl Executor {
         if self.calls.contains_key(&call.call) {
             return;
         }
-        let traits = self.traits(&call);
         observer.observe(Observed::Queued(call.clone()));
+        self.track(authority, call, observer);
+    }
+
+    /// Runs a call of an earlier run of the program, which is in the log already and had not started its work.
+    pub fn continue_call(&mut self, call: ToolCall, observer: &mut dyn Observer) {
+        self.track(Authority::Model, call, observer);
+    }
+
+    fn track(&mut self, authority: Authority, call: ToolCall, observer: &mut dyn Observer) {
+        let traits = self.traits(&call);
         let (id, safe) = (call.call, traits.safe);
         let cancel = self.siblings.child_token();
         self.calls.insert(
@@ -246,11 +257,16 @@ impl Executor {
     }
 
     /// Forwards the person's reply to a call.
-    pub fn reply(&mut self, id: CallRef, reply: Reply) {
+    pub fn reply(&mut self, id: CallRef, reply: Reply, observer: &mut dyn Observer) {
         tracing::info!(call = %id, reply = %logged(format_args!("{reply:?}")), "person replied");
-        if let Some(call) = self.calls.get_mut(&id) {
-            call.reply_to = call.reply_to.take().and_then(|to| to.send(reply));
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        if call.reply_to.as_ref().is_some_and(|to| to.takes(&reply)) {
+            // Before the call can act on it: a question that was answered is not asked again.
+            observer.observe(Observed::Answered(id));
         }
+        call.reply_to = call.reply_to.take().and_then(|to| to.send(reply));
     }
 
     /// Discards the response: its calls stop, and none of their results is used.

@@ -131,7 +131,7 @@ async fn cve_2026_88968_what_was_swapped_while_the_person_was_asked_is_not_writt
     }
 }
 
-/// Nothing is created through a dangling link, whoever allows it.
+/// Nothing is created through a dangling link, even if it is allowed.
 #[tokio::test]
 async fn cve_2026_32055_nothing_is_created_through_a_dangling_link() {
     let mut rig = Rig::with(Setting {

@@ -21,6 +21,18 @@ pub enum ReplyTo {
 }
 
 impl ReplyTo {
+    /// Whether this is a reply to the question.
+    pub fn takes(&self, reply: &Reply) -> bool {
+        match (self, reply) {
+            (ReplyTo::Permission(_), Reply::Permission(_))
+            | (ReplyTo::Tool(_), Reply::Chosen(_) | Reply::Dismissed) => true,
+            (
+                ReplyTo::Permission(_) | ReplyTo::Tool(_),
+                Reply::Permission(_) | Reply::Chosen(_) | Reply::Dismissed | Reply::Nobody,
+            ) => false,
+        }
+    }
+
     /// Sends the reply. A reply of the wrong kind belongs to an earlier question that has ended: this question stays
     /// open.
     pub fn send(self, reply: Reply) -> Option<Self> {

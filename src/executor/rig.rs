@@ -408,7 +408,7 @@ impl Rig {
     }
 
     pub fn reply(&mut self, id: &str, reply: Reply) {
-        self.tell(|executor, _| executor.reply(id.into(), reply));
+        self.tell(|executor, seen| executor.reply(id.into(), reply, seen));
     }
 
     /// Who decided about a call, in words.

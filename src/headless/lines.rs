@@ -91,6 +91,7 @@ pub fn turn(event: &TurnEvent, parent: Option<&WireId>, session: &str) -> Option
         | TurnEvent::Thinking(_)
         | TurnEvent::Paused { .. }
         | TurnEvent::Continued
+        | TurnEvent::Reopened { .. }
         | TurnEvent::Finished(_) => return None,
     };
     of_parent(&mut line, parent);

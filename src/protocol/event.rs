@@ -146,6 +146,10 @@ pub enum TurnEvent {
     },
     /// The person continued it after a pause.
     Continued,
+    /// The program ended while calls of this turn waited for the person. They continue, and the turn with them.
+    Reopened {
+        calls: Vec<CallRef>,
+    },
     /// The model has finished writing its answer; its calls may still run.
     Streamed,
     /// The assistant's message is complete and in the log.

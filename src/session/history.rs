@@ -4,15 +4,16 @@
 //! written. Wherever the log ends, the conversation is valid: a call without a result gets one that says what is
 //! known about it. Nothing is ever run again.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::record::{Line, Record};
 use super::repair;
+use super::unfinished::{self, Progress, Unfinished};
 use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentId, Block, CallRef, Message, Origin, Role, Spending, ToolCall, ToolResult, ToolUse,
+    AgentId, Block, CallRef, Message, Mode, Origin, Role, Spending, ToolCall, ToolResult, ToolUse,
     ToolsTold, WireId,
 };
 
@@ -24,12 +25,12 @@ pub struct History {
     /// The calls of that answer, by their ids on the wire. Two may share an id: their numbers are in the order of
     /// their blocks.
     names: HashMap<WireId, BTreeSet<CallRef>>,
-    begun: HashSet<CallRef>,
+    progress: unfinished::Calls,
     results: HashMap<CallRef, ToolResult>,
     calls: HashMap<CallRef, ToolCall>,
     /// The checkpoints of files that calls without a result have changed: before and after.
     changes: HashMap<CallRef, Vec<Checkpoint>>,
-    cut_off: Vec<(CallRef, ToolResult)>,
+    cut_off: Vec<CutOff>,
     /// The last request asked for the rest of an answer that the provider had paused.
     continues: bool,
     last_call: u32,
@@ -38,8 +39,11 @@ pub struct History {
     cwd: Option<PathBuf>,
     spending: Option<Spending>,
     asides: Vec<(ToolCall, ToolResult)>,
+    mode: Option<Mode>,
     tools: ToolsTold,
     turn: Turn,
+    /// What the end of a run has closed, until something else happens.
+    unfinished: Option<Box<Unfinished>>,
 }
 
 /// The hashes of a file's content before and after a change.
@@ -47,6 +51,15 @@ pub struct History {
 pub struct Checkpoint {
     pub before: Option<String>,
     pub after: String,
+}
+
+/// A call that the end of a run of the program has cut off.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CutOff {
+    pub call: CallRef,
+    /// What the model is told.
+    pub result: ToolResult,
+    pub progress: Progress,
 }
 
 /// The current turn, or the last one.
@@ -73,7 +86,9 @@ impl History {
 
     /// The run that wrote the records has ended, and with it everything that was running.
     pub fn end(&mut self) {
-        self.close();
+        if let Some(unfinished) = self.close() {
+            self.unfinished = Some(Box::new(unfinished));
+        }
         self.turn.runs = false;
         self.turn.paused = false;
     }
@@ -98,7 +113,7 @@ impl History {
     }
 
     /// Calls of the model that were running when a run of the program ended, each with what is known about it.
-    pub fn cut_off(&self) -> &[(CallRef, ToolResult)] {
+    pub fn cut_off(&self) -> &[CutOff] {
         &self.cut_off
     }
 
@@ -154,6 +169,16 @@ impl History {
         &self.asides
     }
 
+    /// The permission mode that was last set.
+    pub fn mode(&self) -> Option<Mode> {
+        self.mode
+    }
+
+    /// The answer that the end of the last run has left unfinished, if a call of it waits for the person.
+    pub fn unanswered(&self) -> Option<&Unfinished> {
+        self.unfinished.as_deref().filter(|it| it.asks())
+    }
+
     /// What the requests have said about tools.
     pub fn tools(&self) -> &ToolsTold {
         &self.tools
@@ -169,6 +194,7 @@ impl History {
 
     /// Adds the next record.
     pub fn take(&mut self, record: &Record) {
+        self.progress.take(record);
         match record {
             Record::User { message } => {
                 self.close();
@@ -187,10 +213,9 @@ impl History {
             Record::Text { text } => self.add_text(text),
             Record::Block { block, call } => self.kept(block, *call),
             Record::Call { call } => self.call_made(call),
-            Record::Begun { call } => {
-                self.begun.insert(*call);
-                self.changes.remove(call);
-            }
+            Record::Begun { call } => drop(self.changes.remove(call)),
+            Record::Reopened { calls } => self.reopen(calls),
+            Record::Mode { mode } => self.mode = Some(*mode),
             Record::Decision {
                 call,
                 decision,
@@ -231,7 +256,6 @@ impl History {
             Record::Notice { .. }
             | Record::Started { .. }
             | Record::Reply { .. }
-            | Record::Mode { .. }
             | Record::Renamed { .. }
             | Record::Todos { .. }
             | Record::Retry { .. }
@@ -241,6 +265,7 @@ impl History {
             | Record::Saved { .. }
             | Record::Arriving { .. }
             | Record::Reached { .. }
+            | Record::Answered { .. }
             | Record::Rewritten { .. }
             | Record::BackgroundEnded { .. } => {}
         }
@@ -327,6 +352,7 @@ impl History {
     }
 
     fn push(&mut self, message: Message) {
+        self.unfinished = None;
         Arc::make_mut(&mut self.messages).push(message);
     }
 
@@ -374,40 +400,83 @@ impl History {
         }
     }
 
-    /// Ends the open answer as it is, with a result for each of its calls.
-    fn close(&mut self) {
-        let Some(open) = self.open.take() else { return };
-        if open.is_blank() {
-            return;
-        }
-        let mut results = Vec::new();
-        for call in open.tool_uses() {
+    /// Ends the open answer as it is, with a result for each of its calls. Returns it if a call had none.
+    fn close(&mut self) -> Option<Unfinished> {
+        let answer = self.open.take().filter(|open| !open.is_blank())?;
+        let (mut names, mut results, mut open) = (Vec::new(), Vec::new(), Vec::new());
+        for call in answer.tool_uses() {
             let same = self.names.get_mut(&call.id);
             let name = same.and_then(BTreeSet::pop_first);
             let known = name.and_then(|name| self.results.remove(&name));
             let result = known.unwrap_or_else(|| {
-                let begun = name.is_some_and(|name| self.begun.contains(&name));
-                let result = cut_off(call, begun);
-                self.cut_off.extend(name.map(|name| (name, result.clone())));
+                let progress = name.map_or(Progress::Queued, |name| self.progress.progress(name));
+                let result = cut_off(call, progress);
+                self.cut_off.extend(name.map(|call| CutOff {
+                    call,
+                    result: result.clone(),
+                    progress,
+                }));
+                open.extend(name.map(|name| (name, progress)));
                 result
             });
-            results.push(Block::ToolResult(result));
+            names.extend(name);
+            results.push(result);
         }
-        self.push_answer(open);
+        let unfinished = (!open.is_empty()).then(|| Unfinished {
+            answer: answer.clone(),
+            results: names.iter().copied().zip(results.clone()).collect(),
+            calls: names,
+            open,
+            before: self.messages.clone(),
+            continues: self.continues,
+        });
+        self.push_answer(answer);
         if !results.is_empty() {
-            self.push(Message::from_user(results));
+            let results = results.into_iter().map(Block::ToolResult);
+            self.push(Message::from_user(results.collect()));
         }
+        unfinished
+    }
+
+    /// Takes back what the end of the run has closed. These calls continue; the others keep the results that they have.
+    fn reopen(&mut self, calls: &[CallRef]) {
+        let Some(unfinished) = self.unfinished.take() else {
+            return;
+        };
+        let uses = unfinished.answer.tool_uses();
+        self.names.clear();
+        for (call, name) in uses.zip(&unfinished.calls) {
+            let same = self.names.entry(call.id.clone()).or_default();
+            same.insert(*name);
+        }
+        self.results = unfinished.results;
+        self.results.retain(|call, _| !calls.contains(call));
+        self.cut_off.retain(|it| !calls.contains(&it.call));
+        self.messages = unfinished.before;
+        self.continues = unfinished.continues;
+        self.open = Some(unfinished.answer);
+        self.turn.runs = true;
     }
 }
 
-fn cut_off(call: &ToolUse, begun: bool) -> ToolResult {
+/// The result of a call that the end of a run of the program has cut off.
+fn cut_off(call: &ToolUse, progress: Progress) -> ToolResult {
     let name = &call.name;
-    let text = if begun {
-        format!(
+    let text = match progress {
+        Progress::Queued => {
+            format!("Interrupted: agent-tui ended before {name} was started. It was not run")
+        }
+        Progress::Waiting { ran: false } => {
+            format!(
+                "Interrupted: agent-tui ended before the user allowed or denied {name}. It was not run"
+            )
+        }
+        Progress::Waiting { ran: true } => {
+            format!("Interrupted: agent-tui ended before the user answered {name}")
+        }
+        Progress::Begun => format!(
             "Interrupted: agent-tui ended while {name} ran. It may have had effects; it was not run again"
-        )
-    } else {
-        format!("Interrupted: agent-tui ended before {name} was started. It was not run")
+        ),
     };
     ToolResult::error(call.id.clone(), text)
 }

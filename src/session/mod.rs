@@ -11,7 +11,9 @@ pub mod log;
 pub mod record;
 pub mod repair;
 pub mod store;
+pub mod subagents;
 pub mod telling;
+pub mod unfinished;
 mod version1;
 pub mod writer;
 

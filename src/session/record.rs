@@ -148,6 +148,9 @@ pub enum Record {
     /// The turn continues after a pause.
     #[serde(rename = "gone_on")]
     Continued,
+    /// The run before ended while these calls waited for an answer of the person, or for their turn to start. They
+    /// continue, and the turn with them.
+    Reopened { calls: Vec<CallRef> },
     /// The turn has ended.
     End {
         ending: String,
@@ -176,6 +179,8 @@ pub enum Record {
     Begun { call: CallRef },
     /// A call waits for the person, or has begun its work.
     Reached { call: CallRef, phase: Phase },
+    /// The person has answered the question of a call. From here on it is not asked again.
+    Answered { call: CallRef },
     /// A hook has replaced the input of a call, before the decision.
     Rewritten {
         call: CallRef,

@@ -3,10 +3,11 @@
 use serde_json::json;
 
 use super::record::Line;
+use super::unfinished::Progress;
 use super::{History, Record, repair};
 use crate::protocol::{
-    AgentId, Block, CallOutcome, CallRef, ForPerson, Message, Origin, Seq, SessionId, StopReason,
-    ToolCall, ToolResult, ToolUse, Usage,
+    AgentId, Block, CallOutcome, CallRef, ForPerson, Message, Origin, Phase, Seq, SessionId,
+    StopReason, ToolCall, ToolResult, ToolUse, Usage,
 };
 
 fn origin() -> Origin {
@@ -330,7 +331,7 @@ fn an_interrupted_call_gets_a_result_with_what_is_known_about_it() {
     ];
     let history = history(&records);
     assert_eq!(**history.messages(), expected);
-    let cut_off: Vec<CallRef> = history.cut_off().iter().map(|(call, _)| *call).collect();
+    let cut_off: Vec<CallRef> = history.cut_off().iter().map(|it| it.call).collect();
     assert_eq!(cut_off, ["b".into(), "c".into()]);
 }
 
@@ -400,4 +401,100 @@ fn several_conversations_share_a_log_and_do_not_disturb_each_other() {
     assert_eq!(main, history(&records));
     let behind = History::of(&lines, other);
     assert_eq!(behind, history(&records[..records.len() - 1]));
+}
+
+fn reached(id: &str, phase: Phase) -> Record {
+    let call = id.into();
+    Record::Reached { call, phase }
+}
+
+fn run() -> Record {
+    Record::Run {
+        version: 2,
+        provider: "script".into(),
+        model: "m".into(),
+        branch: None,
+    }
+}
+
+/// A read that has its result, a call that waits for permission, and one behind it. The program is killed, and continues.
+fn killed_while_asking() -> Vec<Record> {
+    let calls = ["a", "b", "c"].map(CallRef::from);
+    vec![
+        user("go"),
+        request(0),
+        said("I look."),
+        called("a"),
+        begun("a"),
+        finished("a"),
+        called("b"),
+        begun("b"),
+        reached("b", Phase::WaitingForApproval),
+        called("c"),
+        run(),
+        Record::Reopened {
+            calls: calls[1..].to_vec(),
+        },
+        begun("b"),
+        reached("b", Phase::WaitingForApproval),
+        Record::Answered { call: calls[1] },
+        reached("b", Phase::Running),
+        finished("b"),
+        begun("c"),
+        finished("c"),
+        answered(&[Block::text("I look."), call("a"), call("b"), call("c")]),
+        delivered(&["a", "b", "c"], &[]),
+        request(0),
+        said("Done."),
+        answered(&[Block::text("Done.")]),
+        over(),
+    ]
+}
+
+#[test]
+fn a_turn_that_waited_for_the_person_continues_as_if_nothing_had_happened() {
+    let records = killed_while_asking();
+    for length in 0..=records.len() {
+        let messages = messages(&records[..length]);
+        assert!(repair::is_sound(&messages), "{length}: {messages:?}");
+    }
+    let calls = [Block::text("I look."), call("a"), call("b"), call("c")];
+    assert_eq!(
+        messages(&records),
+        [
+            Message::user("go"),
+            answer(&calls),
+            results(&["a", "b", "c"]),
+            answer(&[Block::text("Done.")]),
+        ]
+    );
+    let whole = history(&records);
+    assert_eq!((whole.turn(), whole.cut_off()), (1, &[][..]));
+}
+
+#[test]
+fn only_a_question_without_an_answer_is_open() {
+    let records = killed_while_asking();
+    let open = |length: usize| {
+        let history = history(&records[..length]);
+        let unanswered = history.unanswered()?;
+        Some(unanswered.open.clone())
+    };
+    let waiting = (CallRef::from("b"), Progress::Waiting { ran: false });
+    assert_eq!(open(9), Some(vec![waiting]));
+    let behind = (CallRef::from("c"), Progress::Queued);
+    assert_eq!(open(10), Some(vec![waiting, behind]));
+    assert_eq!(open(11), open(10), "the next run has begun");
+    assert_eq!(open(14), open(10), "killed again");
+    for (length, what) in [
+        (8, "not asked"),
+        (15, "answered"),
+        (16, "runs"),
+        (17, "ran"),
+    ] {
+        assert_eq!(open(length), None, "{what}");
+    }
+    let mut later = records[..10].to_vec();
+    later.push(user("something else"));
+    assert_eq!(history(&later).unanswered(), None);
 }

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use super::history::History;
 use super::record::{Changed, Line, Record};
+use super::unfinished::Progress;
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallEvent, CallOutcome, ChangeSize, Ending, FileDiff, ForPerson,
-    Phase, Recorded, Seq, ServerCall, SessionEvent, Shown, Subagent, Told, ToolCall, TurnEvent,
-    TurnId, TurnSummary,
+    AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, ChangeSize, Ending, FileDiff,
+    ForPerson, Phase, Recorded, Seq, ServerCall, SessionEvent, Shown, Subagent, Told, ToolCall,
+    TurnEvent, TurnId, TurnSummary,
 };
 
 /// The limit for the contents of changed files that can be shown again; for older changes only the size is reported.
@@ -36,15 +37,19 @@ pub fn take(
 
 /// The events for calls that ended with a run of the program.
 fn cut_off(history: &History, known: usize) -> Vec<AgentEvent> {
-    let cut_off = history.cut_off()[known..].iter().cloned();
-    let events = cut_off.map(|(call, result)| AgentEvent::Call {
-        call,
+    let cut_off = history.cut_off().get(known..).unwrap_or_default();
+    let events = cut_off.iter().cloned().map(|cut_off| AgentEvent::Call {
+        call: cut_off.call,
         at: Duration::ZERO,
         event: CallEvent::Completed {
-            result,
+            result: cut_off.result,
             ran: Duration::ZERO,
             outcome: CallOutcome::Cancelled,
-            for_person: ForPerson::saying("agent-tui ended while it ran"),
+            for_person: ForPerson::saying(match cut_off.progress {
+                Progress::Queued => "agent-tui ended before it started",
+                Progress::Waiting { .. } => "agent-tui ended while it waited for you",
+                Progress::Begun => "agent-tui ended while it ran",
+            }),
             shown: Shown::Nothing,
             changed: Vec::new(),
         },
@@ -68,7 +73,6 @@ fn told(
 ) -> Vec<AgentEvent> {
     let number = history.turn();
     let turn = |event| vec![AgentEvent::Turn(TurnId { agent, number }, event)];
-    let call = |call, event| vec![AgentEvent::Call { call, at, event }];
     let delivered = |message| turn(TurnEvent::Delivered(message));
     match record {
         Record::Run { .. }
@@ -107,8 +111,7 @@ fn told(
         }),
         Record::Spent { spending } => turn(TurnEvent::Spent(spending)),
         Record::Delivered { calls, .. } => {
-            let yielded = calls.into_iter();
-            let yielded = yielded.flat_map(|name| call(name, CallEvent::Yielded));
+            let yielded = calls.into_iter().map(|call| yielded(call, at));
             let message = history.messages().last().cloned();
             yielded
                 .chain(message.map(delivered).into_iter().flatten())
@@ -117,6 +120,7 @@ fn told(
         Record::Saved { saved_ms } => turn(TurnEvent::Saved(Duration::from_millis(saved_ms))),
         Record::Paused { why } => turn(TurnEvent::Paused { why }),
         Record::Continued => turn(TurnEvent::Continued),
+        Record::Reopened { calls } => turn(TurnEvent::Reopened { calls }),
         Record::End { .. } => summary(record, history)
             .map_or_else(Vec::new, |summary| turn(TurnEvent::Finished(summary))),
         Record::Arriving { .. }
@@ -134,9 +138,15 @@ fn told(
         | Record::Offered { .. }
         | Record::Activated { .. }
         | Record::Block { call: None, .. }
+        | Record::Answered { .. }
         | Record::Repaired { .. }
         | Record::Change { .. } => Vec::new(),
     }
+}
+
+fn yielded(call: CallRef, at: Duration) -> AgentEvent {
+    let event = CallEvent::Yielded;
+    AgentEvent::Call { call, at, event }
 }
 
 /// The event of a record about the session as a whole.
@@ -277,7 +287,7 @@ pub fn ended(summary: &TurnSummary) -> Record {
     }
 }
 
-fn summary(record: Record, history: &History) -> Option<TurnSummary> {
+pub(super) fn summary(record: Record, history: &History) -> Option<TurnSummary> {
     let Record::End {
         ending,
         problem,
@@ -388,7 +398,7 @@ pub fn recall(lines: Vec<Line>, content: impl FnMut(&str) -> Option<Arc<str>>) -
 }
 
 /// The highest agent number in the lines of a log.
-pub fn last_agent(lines: &[Line]) -> AgentId {
+pub(super) fn last_agent(lines: &[Line]) -> AgentId {
     let agents = lines.iter().map(|line| line.agent);
     agents.max().unwrap_or(AgentId::MAIN).max(AgentId::MAIN)
 }

@@ -17,7 +17,7 @@ pub struct Part {
     pub subject: String,
 }
 
-/// What came of it: what it has printed or found, or why it did not run.
+/// Its outcome: what it has printed or found, or why it did not run.
 pub type PartResult = Result<String, String>;
 
 /// What a call can do on behalf of its conversation.

@@ -188,7 +188,7 @@ impl Tool for ExitPlanMode {
     }
 }
 
-/// The plan is not approved. What the user has made of it in their editor is not lost: the model goes on from there.
+/// The plan is not approved. The user's edits are not lost: the model continues from the edited plan.
 fn keep_planning(why: Option<&str>, edited: Option<&str>) -> ToolOutput {
     let why = why.map_or(String::new(), |why| format!(": {why}"));
     let mut text = format!(

@@ -20,7 +20,7 @@ pub struct Query {
     pub text: String,
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The answer, or why there is none.

@@ -1,9 +1,9 @@
-//! Reads every text that people see, and finds roundabout phrases.
+//! Reads every text that people see, and every comment, and finds roundabout phrases.
 //!
 //! It checks the program's string literals, the help of the command line, the README, and the assets that people read.
 //! A hit is reported with its file and line, and with a better phrase.
 
-use super::tidy::{root, shipped, test_files};
+use super::tidy::{root, shipped, sources, test_files};
 
 /// The phrase, and what to say instead.
 const PHRASES: &[(&str, &str)] = &[
@@ -54,6 +54,28 @@ const PHRASES: &[(&str, &str)] = &[
     ("put back what", "restore"),
     ("said no", "denied"),
     ("with force", "kill"),
+    ("left out by", "skipped by"),
+    ("told the model", "sent to the model"),
+    ("next try", "next attempt, retry"),
+    ("to its end", "to the end"),
+    ("a part of a", "a field of a"),
+];
+
+/// The same for comments, where archaic words make the reader stop.
+const COMMENT_PHRASES: &[(&str, &str)] = &[
+    ("whoever", "the caller, the person, any …"),
+    ("go on", "continue"),
+    ("goes on", "continues"),
+    ("gone on", "resumed, continued"),
+    ("passed over", "skipped"),
+    ("under way", "running"),
+    ("what came of", "the outcome of"),
+    ("anew", "again"),
+    ("to be had", "available"),
+    ("is no more", "no longer exists"),
+    ("are no more", "no longer exist"),
+    ("in force", "active"),
+    ("obeyed", "applied, interpreted"),
 ];
 
 /// Texts in which a phrase is right.
@@ -71,13 +93,13 @@ fn no_text_for_people_is_roundabout() {
             .display()
             .to_string();
         for (line, text) in literals(shown_part(&source)) {
-            hits.extend(phrases_in(&text).map(|hit| format!("{name}:{line}: {hit}")));
+            hits.extend(hits_in(&text, PHRASES).map(|hit| format!("{name}:{line}: {hit}")));
         }
         if name.ends_with("cli/args.rs") {
             let help = source.lines().enumerate();
             let help = help.filter(|(_, line)| line.trim_start().starts_with("///"));
             for (at, line) in help {
-                hits.extend(phrases_in(line).map(|hit| format!("{name}:{}: {hit}", at + 1)));
+                hits.extend(hits_in(line, PHRASES).map(|hit| format!("{name}:{}: {hit}", at + 1)));
             }
         }
     }
@@ -88,7 +110,24 @@ fn no_text_for_people_is_roundabout() {
     ] {
         let text = std::fs::read_to_string(root().join(page)).expect("readable");
         for (at, line) in text.lines().enumerate() {
-            hits.extend(phrases_in(line).map(|hit| format!("{page}:{}: {hit}", at + 1)));
+            hits.extend(hits_in(line, PHRASES).map(|hit| format!("{page}:{}: {hit}", at + 1)));
+        }
+    }
+    assert!(hits.is_empty(), "\n{}", hits.join("\n"));
+}
+
+#[test]
+fn no_comment_needs_to_be_read_twice() {
+    let mut hits = Vec::new();
+    let folders = ["src", "tests", "benches"].into_iter();
+    for file in folders.flat_map(|folder| sources(&root().join(folder))) {
+        let source = std::fs::read_to_string(&file).expect("readable");
+        let name = file.strip_prefix(root()).expect("below").display();
+        let comments = source.lines().enumerate();
+        let comments = comments.filter(|(_, line)| line.trim_start().starts_with("//"));
+        for (at, line) in comments {
+            let found = hits_in(line, COMMENT_PHRASES);
+            hits.extend(found.map(|hit| format!("{name}:{}: {hit}", at + 1)));
         }
     }
     assert!(hits.is_empty(), "\n{}", hits.join("\n"));
@@ -107,7 +146,7 @@ fn texts_and_phrases_are_found() {
             (5, "four\\\"".to_owned())
         ]
     );
-    let hits: Vec<String> = phrases_in("Mend it: there is no file").collect();
+    let hits: Vec<String> = hits_in("Mend it: there is no file", PHRASES).collect();
     assert_eq!(
         hits,
         [
@@ -115,7 +154,7 @@ fn texts_and_phrases_are_found() {
             "\"there is no\": say \"no …, unknown …\" (Mend it: there is no file)"
         ]
     );
-    assert_eq!(phrases_in("amended, recommended").count(), 0);
+    assert_eq!(hits_in("amended, recommended", PHRASES).count(), 0);
 }
 
 /// What is compiled into the program, without the tests at the end of a file.
@@ -125,10 +164,10 @@ fn shown_part(source: &str) -> &str {
 }
 
 /// The phrases that a text contains.
-fn phrases_in(text: &str) -> impl Iterator<Item = String> {
+fn hits_in(text: &str, phrases: &'static [(&str, &str)]) -> impl Iterator<Item = String> {
     let lower = text.to_lowercase();
     let is_right = EXCEPTIONS.iter().any(|right| lower.contains(right));
-    let found = PHRASES
+    let found = phrases
         .iter()
         .filter(move |(phrase, _)| !is_right && has_words(&lower, phrase));
     let text = text.trim().to_owned();

@@ -137,6 +137,10 @@ impl AppState {
                 self.prompted(turn, &Message::user(NOT_KEPT));
                 return Vec::new();
             }
+            TurnEvent::Reopened { calls } => {
+                self.reopened(turn, &calls);
+                return Vec::new();
+            }
             // Subagents in the background use tokens even while no turn runs.
             TurnEvent::Spent(spending) => {
                 self.session.spending = spending;

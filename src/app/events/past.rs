@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::app::call::Call;
 use crate::app::commands::Commands;
 use crate::app::transcript::{CellId, NoticeKind, Progress};
-use crate::app::{Activity, AppState};
-use crate::protocol::{SessionOpened, Told};
+use crate::app::{Activity, AppState, Work};
+use crate::protocol::{CallRef, SessionOpened, Told, TurnId};
 
 impl AppState {
     pub(super) fn opened(&mut self, mut opened: SessionOpened) {
@@ -88,6 +89,23 @@ impl AppState {
         if before.is_some_and(|before| before != model) {
             let text = format!("switched to {model} ({provider})");
             self.notice(NoticeKind::Info, text);
+        }
+    }
+
+    /// The program ended while these calls waited for the person. They and their turn continue.
+    pub(super) fn reopened(&mut self, turn: TurnId, calls: &[CallRef]) {
+        match &mut self.activity {
+            // A message was sent in the meantime; it is queued for this turn.
+            Activity::Working(work) => work.turn = Some(turn),
+            Activity::Idle => {
+                self.activity = Activity::Working(Work::begun(Some(turn), self.now));
+            }
+        }
+        self.panel.reopen_turn();
+        for call in calls {
+            if let Some(key) = self.calls.find(*call) {
+                self.calls.change(key, Call::reopen);
+            }
         }
     }
 

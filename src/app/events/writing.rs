@@ -59,6 +59,7 @@ impl Answering<'_> {
             TurnEvent::Saved(saved) => self.turn.saved += saved,
             TurnEvent::Prompted(_)
             | TurnEvent::Refused
+            | TurnEvent::Reopened { .. }
             | TurnEvent::Planned(_)
             | TurnEvent::Paused { .. }
             | TurnEvent::Continued

@@ -160,7 +160,7 @@ async fn make(
         }
         tokio::select! {
             report = executor.next() => executor.handle(report, &mut seen),
-            Some(reply) = heard.recv() => executor.reply(id, reply),
+            Some(reply) = heard.recv() => executor.reply(id, reply, &mut seen),
             signal = signals.next() => {
                 stopped = Some(signal);
                 executor.interrupt(&mut seen);
@@ -201,6 +201,7 @@ impl Observer for Seen {
             }
             Observed::Queued(_)
             | Observed::Begun(_)
+            | Observed::Answered(_)
             | Observed::Reached(..)
             | Observed::Progress(..)
             | Observed::Changing(..)

@@ -5,7 +5,7 @@ use super::super::words::{
 };
 use super::names::{Names, admitted, with_all_calls};
 use super::{After, Next, Partial, Stage, Turn, Whole};
-use crate::protocol::{Block, Ending, Message, ServerCall, StopReason, Usage};
+use crate::protocol::{Block, CallRef, Ending, Message, ServerCall, StopReason, ToolCall, Usage};
 use crate::provider::{ProviderError, ProviderErrorKind, Response, StreamEvent};
 
 impl Turn {
@@ -162,8 +162,30 @@ impl Turn {
             usage,
             after,
             calls,
+            origin: self.origin.clone(),
         }));
         vec![Next::Drain]
+    }
+
+    /// An answer of an earlier run of the program, of which these calls continue.
+    pub(super) fn reopened(
+        &mut self,
+        answer: Message,
+        calls: &[CallRef],
+        continuing: Vec<ToolCall>,
+    ) -> Vec<Next> {
+        self.prompted = true;
+        let calls = Names::ended(answer.tool_uses().zip(calls.iter().copied()));
+        self.stage = Stage::Draining(Box::new(Whole {
+            origin: answer.origin.unwrap_or_else(|| self.origin.clone()),
+            blocks: answer.content,
+            stop_reason: None,
+            usage: Usage::default(),
+            after: After::Loop,
+            calls,
+        }));
+        let continuing = continuing.into_iter().map(Next::Continue);
+        continuing.chain([Next::Drain]).collect()
     }
 
     pub(super) fn drained(&mut self, mut whole: Whole) -> Vec<Next> {
@@ -173,7 +195,7 @@ impl Turn {
         }
         self.used.count(whole.usage);
         self.spent.1.count(whole.usage);
-        let message = Message::from_assistant(whole.blocks, self.origin.clone());
+        let message = Message::from_assistant(whole.blocks, whole.origin);
         let mut nexts = Vec::new();
         let mut calls = Vec::new();
         for call in message.tool_uses() {

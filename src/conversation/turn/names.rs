@@ -21,6 +21,16 @@ pub struct Named {
 }
 
 impl Names {
+    /// Calls that have all been handed over to be run, in the order of their blocks.
+    pub fn ended<'c>(calls: impl Iterator<Item = (&'c ToolUse, CallRef)>) -> Self {
+        let mut names = Self::default();
+        for (block, call) in calls {
+            let same = names.ended.entry(block.id.clone()).or_default();
+            same.push_back(Named { call, runs: true });
+        }
+        names
+    }
+
     /// The call that is being written with this id.
     pub fn open(&mut self, id: &WireId, numbers: &mut CallNumbers) -> CallRef {
         if let Some(call) = self.open.get(id) {

@@ -51,7 +51,7 @@ pub fn body(request: &Request, options: &Options) -> Value {
     let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
     let mut system: Vec<Value> = turns::system_parts(request).map(text).collect();
     let mut turns = turns::turns(request, PROVIDER);
-    // An answer at the end has paused: the server goes on with its call.
+    // An answer at the end was paused: the server continues with its call.
     if let Some((_, before)) = turns.split_last_mut() {
         before.iter_mut().for_each(drop_unanswered);
     }

@@ -116,7 +116,7 @@ mod tests {
         calls.collect()
     }
 
-    /// The conversation goes on with these results.
+    /// The conversation continues with these results.
     fn given(messages: &mut Vec<Message>, answer: Vec<Block>, results: &[&str]) {
         let made = calls(&answer).into_iter().map(|call| call.id.clone());
         let results = made.zip(results);

@@ -206,7 +206,7 @@ fn blocked(
     }
 }
 
-/// What came of a command that has printed this, and left that running.
+/// The outcome of a command that has printed this, and left that running.
 pub fn conclude(
     ended: Ended,
     one_is_an_answer: bool,

@@ -53,7 +53,7 @@ fn click(screen: &mut Screen, at: Position) {
     screen.point_at(PointerKind::Released, at);
 }
 
-fn in_background(command: &str) -> App {
+pub fn in_background(command: &str) -> App {
     let mut app = App::working();
     app.tool("server", "Bash")
         .queued(json!({"command": command}))

@@ -33,7 +33,7 @@ fn todos(done: usize, count: usize) -> Vec<Todo> {
     (0..count).map(todo).collect()
 }
 
-fn planned(mut app: App, done: usize, count: usize) -> App {
+pub fn planned(mut app: App, done: usize, count: usize) -> App {
     app.hear(TurnEvent::Planned(todos(done, count)));
     app
 }

@@ -1,3 +1,5 @@
+//! What the planner answers to each of its prompts.
+
 use serde_json::{Value, json};
 
 use super::answer;
