@@ -24,7 +24,8 @@ use crate::protocol::{
 };
 use crate::provider::{Batch, Provider, ProviderError, Request, ResponseStream, retry};
 use crate::session::record::VERSION;
-use crate::session::telling::{Recalled, last_agent, recall};
+use crate::session::subagents::PastSubagents;
+use crate::session::telling::{Recalled, recall};
 use crate::session::{History, Log, Record, Writer};
 use crate::settings::extensions::{Catalogue, Sources};
 use crate::tools::files::scratch::Scratch;
@@ -218,7 +219,7 @@ impl Rig {
         let (starter, orders) = port();
         context.starter = starter;
         let context = Arc::new(context);
-        let last_agent = last_agent(&lines);
+        let subagents = PastSubagents::of(&lines);
         let checkpoints = &context.shared.env.checkpoints;
         let Recalled {
             history,
@@ -238,7 +239,7 @@ impl Rig {
             log,
             history,
             orders,
-            last_agent,
+            subagents,
             past,
             branch: None,
             context_window: None,

@@ -302,7 +302,7 @@ fn a_custom_tool_that_is_taken_or_broken_is_named_and_the_others_work() {
 }
 
 #[test]
-fn nothing_that_a_project_adds_counts_headless_without_trust() {
+fn headless_nothing_that_a_project_adds_applies_without_trust() {
     let program = Program::new();
     program.put(".agent-tui/tools/weather.toml", WEATHER);
     program.put(".claude/skills/s/SKILL.md", "Be brief.");
