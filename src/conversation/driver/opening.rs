@@ -21,6 +21,10 @@ impl Conversation {
             self.usual_model = Some(self.switch_model(model));
         }
         self.journal.begin_turn();
+        // Its hooks are those of the settings as they are now.
+        for notice in self.context.shared.refresh() {
+            self.journal.notice(notice);
+        }
         self.used_by_others = Spending::nothing();
         let origin = Origin {
             provider: self.provider.name().to_owned(),

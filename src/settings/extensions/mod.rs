@@ -160,8 +160,12 @@ impl State {
         }
         let skills = now.skills.iter().map(skills::typed);
         for typed in skills.collect::<Vec<_>>() {
-            let is_taken = self.built_in_commands.iter().any(|it| **it == *typed.name);
-            if !is_taken && now.command(&typed.name).is_none() {
+            let (name, file) = (&typed.name, &typed.allows.file.name);
+            if self.built_in_commands.iter().any(|it| **it == **name) {
+                problems.push(format!(
+                    "`{file}`: `/{name}` is a built-in command; only the model can use this skill"
+                ));
+            } else if now.command(name).is_none() {
                 now.commands.push(typed);
             }
         }

@@ -302,6 +302,11 @@ fn mistakes_in_commands_and_skills_are_named_with_their_line() {
             "`s/SKILL.md`, line 3: `disable-model-invocation` is true or false",
         ),
         (
+            "skills/help/SKILL.md",
+            "Help me.",
+            "`help/SKILL.md`: `/help` is a built-in command; only the model can use this skill",
+        ),
+        (
             "skills/s/SKILL.md",
             "",
             "`s/SKILL.md`, line 1: no text below the front matter; the file is not used",
