@@ -72,7 +72,7 @@ impl Agent {
         let path = logged(path.display());
         let messages = setup.history.messages().len();
         tracing::info!(session = %setup.session, log = %path, mode, messages, "session opened");
-        let subagents = Subagents::new(kit, setup.orders, setup.last_agent);
+        let subagents = Subagents::new(kit, setup.orders, setup.subagents.last);
         let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
         journal.tell_session(SessionEvent::Opened(opened));
         if !is_kept {
@@ -115,6 +115,7 @@ impl Agent {
             expanding: None,
         };
         agent.pass_on_asides();
+        agent.remember_subagents(setup.subagents.background);
         agent
     }
 
@@ -272,8 +273,9 @@ impl Agent {
 }
 
 fn hooks_of(context: &Context) -> Vec<HookInfo> {
-    let hooks = context.shared.hooks.iter().flat_map(hooks::Runner::hooks);
-    let info = hooks.map(|hook| HookInfo {
+    let active = context.shared.hooks.as_ref().map(hooks::Runner::active);
+    let active = active.unwrap_or_default();
+    let info = active.hooks.iter().map(|hook| HookInfo {
         event: hook.event.name(),
         matcher: hook.matcher.text().to_owned(),
         command: hook.command.clone(),

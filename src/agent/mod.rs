@@ -52,8 +52,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Limits;
 use crate::executor::{Context, Policy};
-use crate::protocol::{AgentId, Command, Price, SessionId, Told, TurnCommand};
+use crate::protocol::{Command, Price, SessionId, Told, TurnCommand};
 use crate::provider::{Provider, retry};
+use crate::session::subagents::PastSubagents;
 use crate::session::{History, Writer};
 use crate::tools::bash::groups::Groups;
 use crate::tools::subagents::Orders;
@@ -79,8 +80,8 @@ pub struct Setup {
     pub history: History,
     /// Requests of calls to start subagents.
     pub orders: Orders,
-    /// The last subagent that was started in the session.
-    pub last_agent: AgentId,
+    /// The subagents that earlier runs of the session started.
+    pub subagents: PastSubagents,
     /// The events of the session so far, for a reader that shows it again.
     pub past: Vec<Told>,
     /// The current branch of the workspace's repository.

@@ -132,11 +132,16 @@ impl Person {
             }
             // Esc on an idle screen would clear the input.
             Act::Press(keys) if keys.starts_with("esc") && !self.app.state.is_working() => {}
-            // It would bring back an earlier message.
-            Act::Press(keys) if keys.starts_with("up") && self.app.state.queue.is_empty() => {}
+            // It would go through the history, and hide a message that has come back to the input.
+            Act::Press(keys) if keys.starts_with("up") && !self.takes_back() => {}
             Act::Press(keys) => self.press(keys),
             Act::Do(command) => self.rig.send(command.clone()),
         }
+    }
+
+    /// Whether ↑ takes back a queued message.
+    fn takes_back(&self) -> bool {
+        !self.app.state.queue.is_empty() && self.app.state.composer.is_free()
     }
 
     /// Whether nothing is running that the person knows of. A command of their own may outlive the turn.

@@ -427,3 +427,87 @@ async fn it_is_in_the_log_and_shown_again_when_the_session_is_resumed() {
     let first = History::of(&contents.lines, AgentId(2));
     assert_eq!(first.last_text(), "here");
 }
+
+/// The text that a request brings the model besides what the person wrote.
+fn notes(messages: &[Message]) -> Vec<String> {
+    let last = messages.last().map_or(&[][..], |last| &last.content);
+    let notes = last.iter().filter_map(|block| match block {
+        Block::Text {
+            text,
+            note: Some(_),
+            ..
+        } => Some(text.clone()),
+        _ => None,
+    });
+    notes.collect()
+}
+
+#[tokio::test]
+async fn an_end_that_the_model_was_not_told_of_is_told_after_a_resume_and_only_once() {
+    let background = task("t", "look", json!({ "run_in_background": true }));
+    let mut rig = Rig::with_subagents(
+        [vec![background], says("started")],
+        [("look", vec![says("found it")])],
+    );
+    rig.submit("go");
+    rig.finished().await;
+    rig.background_ended().await;
+    let read = vec![call("o", "TaskOutput", json!({ "task_id": "task_1" }))];
+    let mut rig = rig.resumed_with([read, says("done")]).await;
+    rig.submit("and?");
+    rig.finished().await;
+    let request = rig.last_request();
+    let told = "The background subagent task_1 (do look) has ended: done.";
+    let all = format!("{request:?}");
+    assert_eq!(all.matches(told).count(), 1, "{all}");
+    let results = results(&request);
+    let output = results.last().expect("a result");
+    assert!(output.starts_with("found it"), "{output}");
+    let mut rig = rig.resumed_with([says("again")]).await;
+    rig.submit("more");
+    rig.finished().await;
+    assert_eq!(notes(&rig.last_request()), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn one_that_ran_when_the_program_was_killed_is_told_as_ended_by_that() {
+    let background = task("t", "look", json!({ "run_in_background": true }));
+    let mut rig = Rig::with_subagents(
+        [vec![background], says("started")],
+        [("look", vec![bash("sleep 1000")])],
+    );
+    rig.context
+        .shared
+        .set_mode(crate::protocol::Mode::BypassPermissions);
+    rig.submit("go");
+    runs(&mut rig).await;
+    rig.finished().await;
+    let mut rig = rig.killed_with([says("done")]).await;
+    rig.submit("and?");
+    rig.finished().await;
+    let told = notes(&rig.last_request()).join("\n");
+    assert!(
+        told.contains("task_1 (do look) has ended: agent-tui ended while it ran"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn a_finished_subagent_call_is_run_again_with_a_new_subagent() {
+    let mut rig = Rig::with_subagents(
+        [vec![task("t", "look", json!({}))], says("done")],
+        [("look", vec![says("one"), says("two")])],
+    );
+    rig.submit("go");
+    assert_eq!(rig.hear(started).await.agent, AgentId(2));
+    rig.finished().await;
+    rig.order(CallRef::main(1), CallCommand::RunAgain);
+    let again = rig.hear(started).await;
+    assert_eq!(
+        (again.agent, again.call.agent),
+        (AgentId(3), AgentId::PERSON)
+    );
+    let (_, text, outcome) = rig.aside_over().await;
+    assert!(text.starts_with("two"), "{text}");
+    assert_eq!(outcome, CallOutcome::Succeeded);
+}

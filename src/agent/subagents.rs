@@ -24,6 +24,7 @@ use crate::protocol::{
     Told, TurnSummary,
 };
 use crate::provider::{Provider, retry};
+use crate::session::subagents::PastSubagent;
 use crate::session::{History, Record, Writer};
 use crate::tools::subagents::{Order, Orders, Report, Started, can_have};
 
@@ -318,6 +319,20 @@ impl Run {
     }
 }
 
+/// How what the model is told of the end of a background subagent begins.
+fn end_of(agent: AgentId) -> String {
+    format!("The background subagent {}", agent.task())
+}
+
+fn background_end(ending: &Ending) -> BackgroundEnd {
+    match ending {
+        Ending::Done => BackgroundEnd::Done,
+        Ending::MaxTurns => BackgroundEnd::TurnLimit,
+        Ending::Interrupted => BackgroundEnd::Stopped,
+        Ending::Failed { problem, .. } => BackgroundEnd::Failed(problem.clone()),
+    }
+}
+
 fn panicked() -> Report {
     let problem = "an internal error; this is a bug in agent-tui, not in the call".to_owned();
     let ending = Ending::Failed {
@@ -350,19 +365,53 @@ impl Agent {
         if !self.shared().env.tasks.is_of(running.call) {
             return;
         }
-        let how = match &report.summary.ending {
-            Ending::Done => BackgroundEnd::Done,
-            Ending::MaxTurns => BackgroundEnd::TurnLimit,
-            Ending::Interrupted => BackgroundEnd::Stopped,
-            Ending::Failed { problem, .. } => BackgroundEnd::Failed(problem.clone()),
-        };
-        let (id, about) = (agent.task(), &running.description);
-        let text = format!(
-            "The background subagent {id} ({about}) has ended: {how}. Use TaskOutput to get its result."
-        );
-        self.conversation.add_news(Block::note(Note::Program, text));
+        let how = background_end(&report.summary.ending);
+        self.tell_end(agent, &running.description, &how.to_string());
         let call = running.call;
         self.journal().append(Record::BackgroundEnded { call, how });
+    }
+
+    /// The model is told of the end of a background subagent with the next request.
+    fn tell_end(&mut self, agent: AgentId, about: &str, how: &str) {
+        let (whose, result) = (end_of(agent), "Use TaskOutput to get its result.");
+        let text = format!("{whose} ({about}) has ended: {how}. {result}");
+        self.conversation.add_news(Block::note(Note::Program, text));
+    }
+
+    /// Takes over the background subagents of earlier runs: their results can be read, and the model is told of each end
+    /// that it was not told of before.
+    pub(super) fn remember_subagents(&mut self, past: Vec<PastSubagent>) {
+        for subagent in past {
+            let PastSubagent {
+                agent,
+                call,
+                description,
+                summary,
+                calls,
+                cut_off,
+            } = subagent;
+            let how = if cut_off {
+                "agent-tui ended while it ran".to_owned()
+            } else {
+                background_end(&summary.ending).to_string()
+            };
+            let (_, end) = watch::channel(Some(Report { summary, calls }));
+            let (tasks, stop) = (&self.shared().env.tasks, CancellationToken::new());
+            tasks.add(&agent.task(), call, &description, stop, end);
+            if !self.was_told(agent) {
+                self.tell_end(agent, &description, &how);
+            }
+        }
+    }
+
+    /// Whether the model knows that a background subagent has ended.
+    fn was_told(&mut self, agent: AgentId) -> bool {
+        let told = format!("{} (", end_of(agent));
+        let messages = self.journal().history().messages().clone();
+        let blocks = messages.iter().flat_map(|message| &message.content);
+        blocks.into_iter().any(|block| {
+            matches!(block, Block::Text { text, note: Some(Note::Program), .. } if text.starts_with(&told))
+        })
     }
 
     /// Stops all that are running, and waits for their end.

@@ -11,7 +11,8 @@ use crate::protocol::{AgentId, CallRef, SessionId, Told};
 use crate::session::log::Contents;
 use crate::session::record::Line;
 use crate::session::store::StoreError;
-use crate::session::telling::{Recalled, last_agent, recall};
+use crate::session::subagents::PastSubagents;
+use crate::session::telling::{Recalled, recall};
 use crate::session::unfinished::Unfinished;
 use crate::session::{History, Log, Record, Store, Writer};
 use crate::tools::files::{Checkpoints, atomic};
@@ -21,8 +22,8 @@ pub struct Session {
     pub log: Writer,
     /// It existed before.
     pub resumed: bool,
-    /// The last agent that was started in it.
-    pub last_agent: AgentId,
+    /// The subagents of earlier runs.
+    pub subagents: PastSubagents,
     /// Its messages so far.
     pub history: History,
     /// All earlier events, only for a screen that shows them again.
@@ -78,7 +79,7 @@ fn create(store: &Store, project: &Project) -> Session {
         id,
         log: Writer::new(log),
         resumed: false,
-        last_agent: AgentId::MAIN,
+        subagents: PastSubagents::default(),
         history: History::default(),
         past: Vec::new(),
         cwd: None,
@@ -95,7 +96,7 @@ fn resumed(
 ) -> Session {
     let mut notices = contents.remarks();
     let changes = changes(&contents.lines);
-    let last_agent = last_agent(&contents.lines);
+    let subagents = PastSubagents::of(&contents.lines);
     let Recalled {
         history,
         told: past,
@@ -137,7 +138,7 @@ fn resumed(
         id,
         log: Writer::new(log),
         resumed: true,
-        last_agent,
+        subagents,
         history,
         past,
         cwd,

@@ -284,7 +284,7 @@ fn a_hint_never_names_a_key_that_does_something_else() {
 }
 
 #[test]
-fn mistakes_are_named_with_their_place_and_a_way_out() {
+fn mistakes_are_reported_with_their_place_and_a_remedy() {
     let said = [
         (
             "[scrol]\nj = 'top'",

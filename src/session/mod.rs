@@ -11,6 +11,7 @@ pub mod log;
 pub mod record;
 pub mod repair;
 pub mod store;
+pub mod subagents;
 pub mod telling;
 pub mod unfinished;
 mod version1;

@@ -287,7 +287,7 @@ pub fn ended(summary: &TurnSummary) -> Record {
     }
 }
 
-fn summary(record: Record, history: &History) -> Option<TurnSummary> {
+pub(super) fn summary(record: Record, history: &History) -> Option<TurnSummary> {
     let Record::End {
         ending,
         problem,
@@ -398,7 +398,7 @@ pub fn recall(lines: Vec<Line>, content: impl FnMut(&str) -> Option<Arc<str>>) -
 }
 
 /// The highest agent number in the lines of a log.
-pub fn last_agent(lines: &[Line]) -> AgentId {
+pub(super) fn last_agent(lines: &[Line]) -> AgentId {
     let agents = lines.iter().map(|line| line.agent);
     agents.max().unwrap_or(AgentId::MAIN).max(AgentId::MAIN)
 }

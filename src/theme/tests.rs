@@ -446,7 +446,7 @@ fn a_theme_extends_the_one_for_its_background() {
 }
 
 #[test]
-fn mistakes_are_named_with_their_place_and_a_way_out() {
+fn mistakes_are_reported_with_their_place_and_a_remedy() {
     let at = |place: &str, rest: &str| format!("`themes/mine.toml`, {place}: {rest}");
     let said = [
         (

@@ -131,22 +131,16 @@ impl Tool for Edit {
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
-        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
-        let (input, cx) = (input.clone(), cx.clone());
-        files::blocking(move || input.make(&path, &cx, &Places::default()).map(drop)).await?;
-        Ok(Validated::Fine)
+        let checked = files::on_file(input, &input.file_path, cx, |input, path, cx| {
+            input.make(path, cx, &Places::default()).map(drop)
+        });
+        checked.await.map(|()| Validated::Fine)
     }
 
     async fn preview(&self, input: &Input, cx: &ToolCx) -> Vec<FileDiff> {
-        let Ok(path) = path::resolve_file(&input.file_path, &cx.cwd) else {
-            return Vec::new();
-        };
-        let (input, cx) = (input.clone(), cx.clone());
-        let planned = files::blocking(move || {
-            Ok(input
-                .make(&path, &cx, &Places::default())?
-                .document()
-                .diff(&cx.env.workspace))
+        let planned = files::on_file(input, &input.file_path, cx, |input, path, cx| {
+            let edited = input.make(path, cx, &Places::default())?;
+            Ok(edited.document().diff(&cx.env.workspace))
         });
         planned.await.ok().flatten().into_iter().collect()
     }

@@ -175,24 +175,17 @@ impl Tool for NotebookEdit {
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
-        let path = path::resolve_file(&input.notebook_path, &cx.cwd)?;
-        let (input, cx) = (input.clone(), cx.clone());
-        files::blocking(move || {
+        let checked = files::on_file(input, &input.notebook_path, cx, |input, path, cx| {
             let source = &input.new_source;
-            input.make(source, &path, &cx, &Places::default()).map(drop)
-        })
-        .await?;
-        Ok(Validated::Fine)
+            input.make(source, path, cx, &Places::default()).map(drop)
+        });
+        checked.await.map(|()| Validated::Fine)
     }
 
     async fn preview(&self, input: &Input, cx: &ToolCx) -> Vec<FileDiff> {
-        let Ok(path) = path::resolve_file(&input.notebook_path, &cx.cwd) else {
-            return Vec::new();
-        };
-        let (input, cx) = (input.clone(), cx.clone());
-        let planned = files::blocking(move || {
-            let edited = input.make(&input.new_source, &path, &cx, &Places::default())?;
-            Ok(edited.change.shown(&path, &cx))
+        let planned = files::on_file(input, &input.notebook_path, cx, |input, path, cx| {
+            let edited = input.make(&input.new_source, path, cx, &Places::default())?;
+            Ok(edited.change.shown(path, cx))
         });
         planned.await.into_iter().collect()
     }

@@ -54,23 +54,16 @@ impl Tool for Write {
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
-        let path = path::resolve_file(&input.file_path, &cx.cwd)?;
-        let cx = cx.clone();
-        files::blocking(move || {
-            Document::open_or_new(&path, Need::Whole, &cx, &Places::default()).map(drop)
-        })
-        .await?;
-        Ok(Validated::Fine)
+        let checked = files::on_file(&(), &input.file_path, cx, |(), path, cx| {
+            Document::open_or_new(path, Need::Whole, cx, &Places::default()).map(drop)
+        });
+        checked.await.map(|()| Validated::Fine)
     }
 
     async fn preview(&self, input: &Input, cx: &ToolCx) -> Vec<FileDiff> {
-        let Ok(path) = path::resolve_file(&input.file_path, &cx.cwd) else {
-            return Vec::new();
-        };
-        let (content, cx) = (input.content.clone(), cx.clone());
-        let planned = files::blocking(move || {
-            let mut document = Document::open_or_new(&path, Need::Whole, &cx, &Places::default())?;
-            document.set_text(&content);
+        let planned = files::on_file(input, &input.file_path, cx, |input, path, cx| {
+            let mut document = Document::open_or_new(path, Need::Whole, cx, &Places::default())?;
+            document.set_text(&input.content);
             Ok(document.diff(&cx.env.workspace))
         });
         planned.await.ok().flatten().into_iter().collect()

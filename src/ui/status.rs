@@ -74,7 +74,13 @@ fn reserved(state: &AppState, room: usize) -> usize {
         let cells = Hint::width_of(&hints[..count.min(hints.len())]);
         (cells <= room / 2).then_some(cells)
     };
+    let essential: Vec<Part> = parts(state)
+        .into_iter()
+        .filter(|part| part.rank <= ESSENTIAL)
+        .collect();
+    let essential = cells_of(&essential) + GAP;
     fits(2)
+        .filter(|cells| essential + cells <= room)
         .or_else(|| fits(1))
         .unwrap_or_else(|| Hint::width_of(&hints[..hints.len().min(1)]).min(room * 2 / 3))
 }
@@ -107,14 +113,18 @@ struct Part {
     rank: u8,
 }
 
+/// Parts of this rank and below come before a second key.
+const ESSENTIAL: u8 = 3;
+const BETWEEN: &str = " · ";
+
+fn cells_of(parts: &[Part]) -> usize {
+    let words: usize = parts.iter().map(|part| width(&part.text)).sum();
+    words + width(BETWEEN) * parts.len().saturating_sub(1)
+}
+
 /// As many parts as fit, in their order.
 fn fitted(mut parts: Vec<Part>, room: usize, theme: &Theme) -> Line<'static> {
-    const BETWEEN: &str = " · ";
-    let cells = |parts: &[Part]| {
-        let words: usize = parts.iter().map(|part| width(&part.text)).sum();
-        words + width(BETWEEN) * parts.len().saturating_sub(1)
-    };
-    while cells(&parts) > room {
+    while cells_of(&parts) > room {
         let last = parts.iter().enumerate().max_by_key(|(_, part)| part.rank);
         match last.map(|(at, _)| at) {
             // The last part is the most important: some of it is better than nothing.

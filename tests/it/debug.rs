@@ -17,7 +17,7 @@ fn log(program: &Program) -> String {
 }
 
 /// Each step is some words of one line; the lines have this order, with any others between them.
-fn assert_told(log: &str, steps: &[&[&str]]) {
+fn assert_logged(log: &str, steps: &[&[&str]]) {
     let mut lines = log.lines();
     for step in steps {
         let found = lines.any(|line| step.iter().all(|word| line.contains(word)));
@@ -76,7 +76,7 @@ fn a_failing_turn_is_logged_from_its_first_request_to_its_end_without_a_key() {
     let output = ask(&program, &server, &bypass);
     assert_eq!(output.code, Some(0), "{output:?}");
     let log = log(&program);
-    assert_told(
+    assert_logged(
         &log,
         &[
             &["started", "process="],
@@ -188,7 +188,7 @@ fn a_failed_connection_is_reported_with_its_causes() {
         assert_eq!(output.code, Some(1), "{output:?}");
     }
     let log = log(&program);
-    assert_told(
+    assert_logged(
         &log,
         &[
             &["request sent", "url=http://127.0.0.1:1/v1/chat/completions"],
@@ -218,7 +218,7 @@ fn long_inputs_and_results_are_cut() {
         &["--debug", "--permission-mode", "bypassPermissions"],
     );
     let log = log(&program);
-    assert_told(
+    assert_logged(
         &log,
         &[
             &["call queued", "characters in all"],

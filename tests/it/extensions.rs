@@ -251,11 +251,19 @@ fn a_custom_tool_asks_and_its_output_is_the_result() {
     let wrong = calling("weather", "{ town = \"Bern\" }");
     let said = result(&run(&program, &wrong, &["--allow", "weather"]));
     assert!(said.to_string().contains("city"), "{said}");
+    let plan = ["--allow", "weather", "--permission-mode", "plan"];
+    let said = result(&run(&program, &script, &plan));
+    assert!(
+        said.to_string().contains("plan mode is read-only"),
+        "{said}"
+    );
     // Calling itself read-only allows nothing.
     let read_only = WEATHER.replace("command =", "read_only = true\ncommand =");
     put(&program.config(), "tools/weather.toml", &read_only);
     let said = result(&run(&program, &script, &[]));
     assert_eq!(said["is_error"], true, "{said}");
+    let said = result(&run(&program, &script, &plan));
+    assert_eq!(said["is_error"], false, "{said}");
 }
 
 #[test]
@@ -294,7 +302,7 @@ fn a_custom_tool_that_is_taken_or_broken_is_named_and_the_others_work() {
 }
 
 #[test]
-fn nothing_that_a_project_adds_counts_headless_without_trust() {
+fn headless_nothing_that_a_project_adds_applies_without_trust() {
     let program = Program::new();
     program.put(".agent-tui/tools/weather.toml", WEATHER);
     program.put(".claude/skills/s/SKILL.md", "Be brief.");

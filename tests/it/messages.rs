@@ -103,14 +103,14 @@ fn text_of_a_broken_answer_stays_and_is_there_after_resuming() {
         "The connection broke; what had arrived was kept",
         "Now to its end.",
     ];
-    let assert_told = |screen: String| {
+    let assert_logged = |screen: String| {
         let places: Vec<Option<usize>> = told.iter().map(|text| screen.find(text)).collect();
         assert!(places.iter().all(Option::is_some), "{screen}");
         assert!(places.is_sorted(), "{screen}");
     };
-    assert_told(tui.screen());
+    assert_logged(tui.screen());
     tui.send("\x03\x03").exit();
     let mut again = play(tui.into_program(), BREAKS, &["--continue"]);
     again.wait_for("Now to its end.");
-    assert_told(again.screen());
+    assert_logged(again.screen());
 }

@@ -176,7 +176,7 @@ step = [{ call = "Bash", input = { command = "echo be''gun; sleep 600" } }]
 }
 
 #[test]
-fn one_call_of_three_is_cancelled_and_the_others_go_on() {
+fn one_call_of_three_is_cancelled_and_the_others_continue() {
     let three = r#"
 [[turn]]
 step = [

@@ -144,7 +144,7 @@ fn a_search_of_the_responses_api_is_offered_shown_and_sent_back_as_it_came() {
 }
 
 #[test]
-fn where_the_provider_has_no_search_the_person_is_told_and_the_tool_is_off() {
+fn if_the_provider_has_no_search_the_person_is_told_and_the_tool_is_off() {
     let program = configured(&json!({"webSearch": "provider"}));
     let wire = Wire::OpenAi;
     let server = Server::start([wire.reply(&[text("Hi.")])]);

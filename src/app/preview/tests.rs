@@ -64,7 +64,7 @@ fn half_a_character_becomes_a_replacement() {
 }
 
 #[test]
-fn nested_values_are_passed_over() {
+fn nested_values_are_skipped() {
     let partial = read(&[
         r#"{"edits":[{"a":"]}\""},[]],"o":{"path":"no"},"n":-1.5e3,"t":true,"path":"yes"}"#,
     ]);

@@ -89,7 +89,7 @@ fn seen_of_main(state: &AppState) -> Vec<String> {
     let cells = entries.map(|entry| match &entry.cell {
         Cell::Call(key) => format!("{:?} {:?}", entry.seq, call(*key)),
         Cell::Thinking { text, took, .. } => format!("{:?} {text} {took:?}", entry.seq),
-        cell => format!("{:?} {cell:?}", entry.seq),
+        other => format!("{:?} {other:?}", entry.seq),
     });
     let turns = state.panel.turns().iter().map(|turn| {
         let ids: Vec<CallRef> = turn.calls.iter().map(|key| call(*key).0).collect();

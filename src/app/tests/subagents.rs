@@ -36,7 +36,7 @@ fn said(app: &App) -> Vec<String> {
 }
 
 #[test]
-fn the_latest_calls_of_a_subagent_stand_under_the_call_that_started_it() {
+fn the_latest_calls_of_a_subagent_are_listed_below_the_call_that_started_it() {
     let mut app = App::with_agents(&["callers", "tests"]);
     for file in ["a", "b", "c", "d"] {
         let mut call = app.nested("callers", file, "Read");

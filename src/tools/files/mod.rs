@@ -40,7 +40,9 @@ pub use ledger::{Ledger, Novelty, Part, Seen, Stale, View};
 pub use lock::Locks;
 pub use stamp::{ContentHash, NotAHash, Stamp};
 
-use super::ToolError;
+use std::path::Path;
+
+use super::{ToolCx, ToolError};
 
 /// Runs work that waits for the disk on a thread for blocking work.
 pub async fn blocking<T: Send + 'static>(
@@ -52,4 +54,17 @@ pub async fn blocking<T: Send + 'static>(
         // The runtime is shutting down.
         Err(_) => Err(ToolError::cancelled()),
     }
+}
+
+/// Runs `work` on the file that a call names, on a thread for blocking work. For validations and previews, which only
+/// borrow the input.
+pub async fn on_file<I: Clone + Send + 'static, T: Send + 'static>(
+    input: &I,
+    path: &str,
+    cx: &ToolCx,
+    work: impl FnOnce(&I, &Path, &ToolCx) -> Result<T, FileError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let path = path::resolve_file(path, &cx.cwd)?;
+    let (input, cx) = (input.clone(), cx.clone());
+    blocking(move || work(&input, &path, &cx)).await
 }

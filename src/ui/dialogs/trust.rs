@@ -11,7 +11,7 @@ use crate::app::AppState;
 use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::trust::TrustDialog;
 use crate::keymap::{Action, Context};
-use crate::settings::trust::{Item, State};
+use crate::settings::trust::{Item, Kind, State};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{Indent, Row, TAB, clean_line, reveal, wrap};
 
@@ -96,7 +96,14 @@ fn rows(dialog: &TrustDialog, width: u16, theme: &Theme) -> Vec<Row> {
     let review = &dialog.review;
     let path = review.workspace.display().to_string();
     let mut rows = paragraph(&path, Role::Accent, width, theme, "");
+    let only_instructs = review
+        .items
+        .iter()
+        .all(|item| item.kind == Kind::Instructions);
     let what = match review.state {
+        State::Nothing | State::Trusted | State::Unknown if only_instructs => {
+            "This project's files would give the model instructions. Without your yes, they are not used."
+        }
         State::Changed => {
             "You trusted this project before, but its settings have changed; new entries have a +. Without your yes, only \
              its deny and ask rules apply."

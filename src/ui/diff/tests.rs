@@ -156,7 +156,7 @@ fn copying_gives_the_code() {
 }
 
 #[test]
-fn long_lines_go_on_below() {
+fn long_lines_are_wrapped() {
     let diff = diff("", "abcdefgh漢字漢字\n");
     let rows = rows(&diff, &unified(12));
     assert_eq!(shown(&rows), ["@@ -0,0 +1 …", "+ abcdefgh漢", "↪ 字漢字"]);

@@ -82,7 +82,7 @@ fn quotes_have_a_bar_that_is_not_copied() {
 }
 
 #[test]
-fn code_has_an_edge_a_label_at_the_right_and_marks_where_a_line_goes_on() {
+fn code_has_an_edge_a_label_at_the_right_and_marks_for_continued_lines() {
     let code = rows("```rust ignore\nlet a;\n\n\tb\n```", 7);
     assert_eq!(text(&code), ["│ rust", "│ let ", "↪ a;", "│ ", "│     b"]);
     let kinds: Vec<_> = code.iter().map(|row| (row.gutter, row.continues)).collect();

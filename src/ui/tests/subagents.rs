@@ -109,7 +109,7 @@ fn words_are_searched_for_in_the_conversation_in_view() {
 }
 
 #[test]
-fn the_person_s_conversation_stands_where_it_was_left() {
+fn the_main_conversation_keeps_its_scroll_position() {
     let mut app = three();
     for number in 0..60 {
         app.says(&format!("\n\nparagraph {number}"));

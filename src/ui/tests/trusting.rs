@@ -43,6 +43,15 @@ fn everything_that_the_project_wants_is_shown_with_its_file_and_nothing_hides() 
 }
 
 #[test]
+fn a_project_that_only_instructs_says_so() {
+    let wants = [
+        (Kind::Instructions, "Explain it simply"),
+        (Kind::Instructions, "How code looks here"),
+    ];
+    insta::assert_snapshot!(asked(State::Unknown, &wants, 80, 24).draw());
+}
+
+#[test]
 fn an_unreadable_project_cannot_be_trusted_but_can_be_declined() {
     for (width, height) in [(1, 1), (2, 1), (10, 3), (19, 5), (20, 4), (40, 8)] {
         let mut screen = asked(State::Unknown, WANTS, width, height);

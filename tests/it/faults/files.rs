@@ -108,7 +108,7 @@ fn x6_a_session_whose_file_is_lost_while_it_runs_is_saved_again_and_can_be_resum
             "{}",
             end.screen.contents()
         );
-        assert_goes_on(
+        assert_can_be_resumed(
             tui.into_program(),
             &[
                 "first question",
@@ -130,11 +130,11 @@ fn x6_a_session_whose_file_is_removed_before_the_end_is_there_after_it() {
         "{}",
         end.screen.contents()
     );
-    assert_goes_on(tui.into_program(), &["first question", "Answer one."]);
+    assert_can_be_resumed(tui.into_program(), &["first question", "Answer one."]);
 }
 
 /// The session can be continued, and holds each of these once.
-fn assert_goes_on(program: Program, said: &[&str]) {
+fn assert_can_be_resumed(program: Program, said: &[&str]) {
     let provider = format!(
         "script:{}",
         program.workspace().with_file_name("script.toml").display()

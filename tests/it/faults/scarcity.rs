@@ -15,7 +15,7 @@ const PROMPT: &str = "❯";
 const BINARY: &str = env!("CARGO_BIN_EXE_agent-tui");
 
 /// The limit applies per user, and root has none: then the program runs as a user without other processes.
-fn as_somebody_limited(program: &Program) -> Vec<String> {
+fn as_limited_user(program: &Program) -> Vec<String> {
     if !rustix::process::getuid().is_root() {
         return Vec::new();
     }
@@ -61,7 +61,7 @@ fn b7_without_threads_it_says_what_could_not_start_and_how_to_continue() {
     for arguments in ["--provider builtin", "-p hi --provider builtin"] {
         let shell = format!("ulimit -u 1; exec \"$0\" {arguments}");
         let program = Program::new();
-        let who = as_somebody_limited(&program);
+        let who = as_limited_user(&program);
         let mut tui = spawn(program, &who, &["bash", "-c", &shell, BINARY]);
         let end = tui.exit();
         let said = end.screen.contents().replace('\n', "");
@@ -96,7 +96,7 @@ fn b7_calls_without_a_process_tell_the_model_why_and_the_program_continues() {
         "--permission-mode",
         "bypassPermissions",
     ];
-    let who = as_somebody_limited(&program);
+    let who = as_limited_user(&program);
     let mut tui = spawn(program, &who, &arguments);
     tui.wait_for(PROMPT).wait_for("script");
     wait_for_some(|| guard_of(tui.pid()));
