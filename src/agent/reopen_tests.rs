@@ -16,7 +16,7 @@ use crate::protocol::{
 use crate::session::repair;
 
 /// Resumes the session as if the program had been killed now.
-async fn killed(rig: Rig, answers: impl IntoIterator<Item = Vec<Block>>) -> Rig {
+pub async fn killed(rig: Rig, answers: impl IntoIterator<Item = Vec<Block>>) -> Rig {
     let log = rig.scratch.root.with_file_name("log.jsonl");
     let written = std::fs::read(&log).expect("a log");
     let (scratch, _) = rig.left().await;

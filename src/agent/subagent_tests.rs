@@ -482,7 +482,7 @@ async fn one_that_ran_when_the_program_was_killed_is_told_as_ended_by_that() {
     rig.submit("go");
     runs(&mut rig).await;
     rig.finished().await;
-    let mut rig = rig.killed_with([says("done")]).await;
+    let mut rig = super::reopen_tests::killed(rig, [says("done")]).await;
     rig.submit("and?");
     rig.finished().await;
     let told = notes(&rig.last_request()).join("\n");

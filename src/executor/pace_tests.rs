@@ -160,9 +160,7 @@ async fn a_call_that_reaches_its_time_limit_fails_with_its_output_so_far() {
     assert_eq!(
         run.results,
         [
-            format!(
-                "<tool_use_error>{limit}. Its output so far:\nhalf of slow</tool_use_error>"
-            ),
+            format!("<tool_use_error>{limit}. Its output so far:\nhalf of slow</tool_use_error>"),
             format!("<tool_use_error>{limit}. It had printed nothing</tool_use_error>"),
             "quick".to_owned(),
         ]
