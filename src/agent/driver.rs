@@ -273,8 +273,9 @@ impl Agent {
 }
 
 fn hooks_of(context: &Context) -> Vec<HookInfo> {
-    let hooks = context.shared.hooks.iter().flat_map(hooks::Runner::hooks);
-    let info = hooks.map(|hook| HookInfo {
+    let active = context.shared.hooks.as_ref().map(hooks::Runner::active);
+    let active = active.unwrap_or_default();
+    let info = active.hooks.iter().map(|hook| HookInfo {
         event: hook.event.name(),
         matcher: hook.matcher.text().to_owned(),
         command: hook.command.clone(),

@@ -1,7 +1,7 @@
-//! Commands of the person's own: what is typed becomes a message once the commands and files in it have been run and read.
+//! Custom commands: what the person types becomes a message once its commands have run and its files were read.
 //!
-//! These parts are asides with the authority of the model: rules and the person decide about them as about any call. If one does not
-//! run, nothing is sent.
+//! These parts are asides with the authority of the model: rules and the person decide about them as about any call.
+//! If one does not run, nothing is sent.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl Agent {
         self.shared().typed_command(message)
     }
 
-    /// Begins the turn of a command; the message goes out when all of its parts are there.
+    /// Begins the turn of a command; the message is sent when all of its parts are complete.
     pub(super) fn begin_command(&mut self, command: &CustomCommand, arguments: &str) {
         let model = command.model.clone().map(|model| {
             let price = self.subagents.price(&model);
@@ -72,7 +72,7 @@ impl Agent {
         self.send_if_filled();
     }
 
-    /// A part of the command is there, or did not run.
+    /// A part of the command is complete, or did not run.
     pub(super) fn hear_part(&mut self, call: CallRef, result: PartResult) {
         let Some(mut expanding) = self.expanding.take() else {
             return;
@@ -113,7 +113,7 @@ impl Agent {
         self.conversation.refuse(problem);
     }
 
-    /// Looks whether files add something else now, and tells what is wrong with them.
+    /// Checks whether extension files have changed, and reports their problems.
     pub(super) fn refresh_extensions(&mut self) -> Arc<Extensions> {
         self.conversation.refresh_extensions();
         self.shared().extensions()

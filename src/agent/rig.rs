@@ -1,5 +1,7 @@
 //! A running agent with a scripted model, real tools and a person, for tests.
 
+mod script;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -9,6 +11,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
+pub use self::script::{End, Scripted};
 use super::{AgentHandle, Setup, spawn};
 use crate::conversation::Limits;
 use crate::executor::{Asking, Context, Places, Policy, Shared};
@@ -16,13 +19,10 @@ use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
     AgentEvent, AgentId, Answer, BackgroundEnd, Block, CallCommand, CallEvent, CallOutcome,
-    CallRef, Command, Message, Mode, Reply, Role, SessionCommand, SessionId, StopReason, Told,
-    ToolUse, TurnEvent, Usage,
+    CallRef, Command, Message, Mode, Reply, Role, SessionCommand, SessionId, Told, ToolUse,
+    TurnEvent, Usage,
 };
-use crate::provider::{
-    Batch, Provider, ProviderError, ProviderErrorKind, Request, Response, ResponseStream,
-    StreamError, StreamErrorKind, StreamEvent, retry,
-};
+use crate::provider::{Batch, Provider, ProviderError, Request, ResponseStream, retry};
 use crate::session::record::VERSION;
 use crate::session::subagents::PastSubagents;
 use crate::session::telling::{Recalled, recall};
@@ -32,103 +32,6 @@ use crate::tools::files::scratch::Scratch;
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
 use crate::tools::subagents::{port, read_only};
-
-/// A model's answer to one request, and how it ends.
-#[derive(Debug, Clone)]
-pub struct Scripted {
-    blocks: Vec<Block>,
-    /// Events after the blocks that belong to an incomplete block.
-    rest: Vec<StreamEvent>,
-    /// Texts and inputs arrive in pieces, as on a wire.
-    in_pieces: bool,
-    end: End,
-}
-
-#[derive(Debug, Clone)]
-pub enum End {
-    Well(StopReason),
-    Broken {
-        retryable: bool,
-    },
-    /// The server fails before it answers.
-    Failed(ProviderErrorKind),
-    /// It never ends.
-    Never,
-}
-
-impl Scripted {
-    pub fn new(blocks: Vec<Block>, rest: Vec<StreamEvent>, end: End) -> Self {
-        Self {
-            blocks,
-            rest,
-            in_pieces: true,
-            end,
-        }
-    }
-
-    fn events(&self) -> Vec<StreamEvent> {
-        let blocks = self.blocks.iter().flat_map(|block| {
-            let mut events = if self.in_pieces {
-                pieces(block)
-            } else {
-                Vec::new()
-            };
-            events.push(StreamEvent::BlockEnded(block.clone()));
-            events
-        });
-        blocks.chain(self.rest.iter().cloned()).collect()
-    }
-
-    fn response(&self, usage: Usage) -> Response {
-        let (stop_reason, error) = match &self.end {
-            End::Well(reason) => (Some(reason.clone()), None),
-            End::Broken { retryable } => {
-                let error = StreamError {
-                    kind: StreamErrorKind::Truncated,
-                    code: "cut".to_owned(),
-                    message: "unexpected end".to_owned(),
-                    retryable: *retryable,
-                };
-                (None, Some(error))
-            }
-            End::Failed(_) | End::Never => (None, None),
-        };
-        Response {
-            blocks: self.blocks.clone(),
-            stop_reason,
-            complete: error.is_none(),
-            error,
-            usage,
-            ..Response::default()
-        }
-    }
-}
-
-impl From<Vec<Block>> for Scripted {
-    fn from(blocks: Vec<Block>) -> Self {
-        Self {
-            in_pieces: false,
-            ..Self::new(blocks, Vec::new(), End::Well(StopReason::EndTurn))
-        }
-    }
-}
-
-/// The events of a block before its end.
-fn pieces(block: &Block) -> Vec<StreamEvent> {
-    match block {
-        Block::Text { text, .. } => {
-            let words = text.split_inclusive(' ').map(str::to_owned);
-            words.map(StreamEvent::Text).collect()
-        }
-        Block::ToolUse(call) => {
-            let (id, name) = (call.id.clone(), call.name.clone());
-            let started = StreamEvent::ToolStarted { id, name };
-            let (id, fragment) = (call.id.clone(), call.input.to_string());
-            vec![started, StreamEvent::ToolInput { id, fragment }]
-        }
-        _ => Vec::new(),
-    }
-}
 
 /// A model with scripted answers, one for each request.
 #[derive(Default)]

@@ -44,10 +44,11 @@ pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
     let occasion = Occasion::sample(event, &sample_call(tool.as_deref())).overlaid(fields);
     let transcript = project.dirs.sessions().join("example.jsonl");
     let session = SessionId("example".to_owned());
-    let Some(runner) = project.hooks(&session, &transcript, &project.programs(args)) else {
+    let runner = project.hooks(&session, &transcript, &project.programs(args));
+    if runner.active().hooks.is_empty() {
         print_line("no hooks configured");
         return Ok(0);
-    };
+    }
     let scene = Scene {
         cwd: project.workspace.clone(),
         mode: project.mode(args),
@@ -66,7 +67,10 @@ pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
     for told in &told {
         show(told, &input);
     }
-    let answer = Answer::of(event, told.into_iter().map(|told| (told.hook, told.said)));
+    let answer = Answer::of(
+        event,
+        told.iter().map(|told| (&told.hook, told.said.clone())),
+    );
     print_line("together");
     for line in understood_together(event, &answer) {
         print_line(&format!("  {}", clean(&line)));
@@ -121,7 +125,7 @@ fn about(occasion: &Occasion) -> String {
     }
 }
 
-fn show(told: &Told<'_>, input: &[u8]) {
+fn show(told: &Told, input: &[u8]) {
     let Told { hook, ran, said } = told;
     print_line(&clean(&hook.command));
     print_line(&format!("  file     {}", clean(&hook.origin)));

@@ -239,7 +239,7 @@ fn equip(
     env.search = run.search;
     env.small_model = run.small_model;
     let mut shared = shared(args, project, asking, env);
-    shared.hooks = hooks;
+    shared.hooks = Some(hooks);
     shared.catalogue = Some(catalogue);
     Ok((shared, tools, notices))
 }

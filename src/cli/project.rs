@@ -189,29 +189,22 @@ impl Project {
         added.map_err(|error| UsageError::new(error.to_string()))
     }
 
-    /// The hooks of a session, if there are any.
+    /// The hooks of a session; there may be none yet.
     pub fn hooks(
         &self,
         session: &SessionId,
         transcript: &Path,
         programs: &Arc<Programs>,
-    ) -> Option<Runner> {
-        let Settings {
-            hooks,
-            disable_all_hooks,
-            ..
-        } = &self.settings;
-        if hooks.is_empty() || *disable_all_hooks == Some(true) {
-            return None;
-        }
+    ) -> Runner {
         let runner = Runner::new(
-            hooks.clone(),
+            Vec::new(),
             &self.workspace,
             session.clone(),
             transcript,
             programs.clone(),
         );
-        Some(runner)
+        runner.replace(self.settings.active_hooks());
+        runner
     }
 
     /// The web search, as far as it is known before the provider is.

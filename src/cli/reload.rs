@@ -1,9 +1,12 @@
 //! Settings files that change while the program runs: stricter rules apply at once; wider ones only if they are the
 //! person's own, or the person trusts them.
 
+use std::path::Path;
+
 use super::args::Args;
 use super::project::Project;
 use crate::executor::{Live, Reloaded};
+use crate::hooks::{Active, Hook};
 use crate::permissions::{Rule, Rules, Source, Store};
 use crate::settings::extensions::Trusts;
 use crate::settings::files::{Content, Files, Layer};
@@ -21,7 +24,9 @@ pub fn live(args: &Args, project: &Project) -> Live {
             Trusted::Not
         },
     };
-    let load = move |before: &Files, now: Files, rules: &Rules| reader.load(before, now, rules);
+    let load = move |before: &Files, now: Files, rules: &Rules, hooks: &Active| {
+        reader.load(before, now, rules, hooks)
+    };
     Live::new(project.files.clone(), Box::new(load))
 }
 
@@ -55,7 +60,7 @@ enum Trusted {
 }
 
 impl Reader {
-    fn load(&self, before: &Files, now: Files, rules: &Rules) -> Reloaded {
+    fn load(&self, before: &Files, now: Files, rules: &Rules, hooks: &Active) -> Reloaded {
         let mut notices = Vec::new();
         let files = with_last_valid(before, now, &mut notices);
         let used = last_valid(&files);
@@ -71,8 +76,17 @@ impl Reader {
             Trusted::Not => Trust::OnlyTightens { own: &own },
             Trusted::WhatItWas => Trust::Full,
         };
-        let mut new = Settings::merge(&used, trust).rules;
-        if self.trusted == Trusted::WhatItWas && !full {
+        let settings = Settings::merge(&used, trust);
+        let untrusted = self.trusted == Trusted::WhatItWas && !full;
+        let (hooks, are_new) = hooks_now(&settings, &files, untrusted, hooks);
+        if are_new {
+            notices.push(
+                "the project's settings changed; you can trust its new hooks at the next start"
+                    .to_owned(),
+            );
+        }
+        let mut new = settings.rules;
+        if untrusted {
             let all = new.allow.len();
             new.allow.retain(|rule| {
                 let is_own = own.contains(&rule.text) || !is_of_project(&files, rule);
@@ -107,9 +121,48 @@ impl Reader {
         Reloaded {
             files,
             rules: new,
+            hooks,
             notices,
         }
     }
+}
+
+/// The hooks of the changed files, and whether the project wants some that are not trusted. If the project's files have
+/// changed since they were trusted, its hooks stay as they were: new ones would run code, and a removed one may have
+/// denied something. So do the hooks of a file that is gone, like its rules.
+fn hooks_now(
+    settings: &Settings,
+    files: &Files,
+    untrusted: bool,
+    before: &Active,
+) -> (Active, bool) {
+    let layer = |file: &Path| files.layers.iter().find(|layer| layer.path == file);
+    let of_project = |file: &Path| layer(file).is_some_and(|layer| layer.owner.is_project());
+    let is_gone = |file: &Path| layer(file).is_some_and(|it| it.content == Content::Missing);
+    let said_by = settings.origins.get("disableAllHooks");
+    let said_by = said_by.and_then(|source| source.path());
+    let may_say = !untrusted || !said_by.is_some_and(of_project);
+    if settings.disable_all_hooks == Some(true) && may_say {
+        return (Active::default(), false);
+    }
+    let (mut hooks, held): (Vec<Hook>, Vec<Hook>) = settings
+        .hooks
+        .iter()
+        .cloned()
+        .partition(|hook| !untrusted || !of_project(&hook.file));
+    let are_new = held.iter().any(|hook| !before.hooks.contains(hook));
+    let stays = |hook: &&Hook| (untrusted && of_project(&hook.file)) || is_gone(&hook.file);
+    for hook in before.hooks.iter().filter(stays) {
+        if !hooks.contains(hook) {
+            hooks.push(hook.clone());
+        }
+    }
+    let env = if untrusted {
+        before.env.clone()
+    } else {
+        settings.env.clone()
+    };
+    (Active { hooks, env }, are_new)
 }
 
 /// The current files. A file with errors keeps its last valid version.
@@ -211,7 +264,7 @@ fn is_of(layer: &Layer, rule: &Rule) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
 
     use super::*;
     use crate::permissions::RuleList;
@@ -220,6 +273,7 @@ mod tests {
         home: tempfile::TempDir,
         files: Files,
         rules: Rules,
+        hooks: Active,
         trusted: Trusted,
     }
 
@@ -229,6 +283,7 @@ mod tests {
             let mut desk = Self {
                 files: Files { layers: Vec::new() },
                 rules: Rules::default(),
+                hooks: Active::default(),
                 home,
                 trusted,
             };
@@ -244,7 +299,9 @@ mod tests {
                 Trusted::Not => Trust::OnlyTightens { own: &[] },
                 Trusted::WhatItWas => Trust::Full,
             };
-            desk.rules = Settings::merge(&desk.files, trust).rules;
+            let settings = Settings::merge(&desk.files, trust);
+            desk.hooks = settings.active_hooks();
+            desk.rules = settings.rules;
             let session = Source::Session;
             let added = desk.rules.add(RuleList::Allow, "Bash(session)", &session);
             added.expect("a rule");
@@ -278,7 +335,9 @@ mod tests {
         /// The rules after a change: deny, ask and allow; and the number of notices.
         fn load(&mut self) -> ([String; 3], usize) {
             let now = self.files.again();
-            let reloaded = self.reader().load(&self.files, now, &self.rules);
+            let before = &self.hooks;
+            let reloaded = self.reader().load(&self.files, now, &self.rules, before);
+            self.hooks = reloaded.hooks;
             self.files = reloaded.files;
             self.rules = reloaded.rules;
             let texts = |rules: &[Rule]| {
@@ -458,5 +517,60 @@ mod tests {
         // A project that is not trusted cannot revoke this; the person can.
         desk.put("named.json", "{}");
         assert_eq!(desk.load(), (is("", "", ""), 0));
+    }
+
+    fn hooks(desk: &Desk) -> Vec<&str> {
+        let hooks = desk.hooks.hooks.iter();
+        hooks.map(|hook| hook.command.as_str()).collect()
+    }
+
+    fn with_hook(command: &str) -> String {
+        let hook = format!(r#"{{"type": "command", "command": "{command}"}}"#);
+        format!(
+            r#"{{"env": {{"SAID": "{command}"}}, "hooks": {{"Stop": [{{"hooks": [{hook}]}}]}}}}"#
+        )
+    }
+
+    #[test]
+    fn the_persons_hooks_change_at_once_and_stay_when_their_file_is_broken_or_gone() {
+        let mut desk = Desk::new(Trusted::Not, "{}");
+        let file = "config/settings.json";
+        desk.put(file, &with_hook("mine"));
+        desk.load();
+        assert_eq!(hooks(&desk), ["mine"]);
+        assert_eq!(desk.hooks.env["SAID"], "mine");
+        desk.put(file, "{");
+        desk.load();
+        assert_eq!(hooks(&desk), ["mine"], "broken");
+        desk.put(file, &with_hook("other"));
+        desk.load();
+        assert_eq!(hooks(&desk), ["other"]);
+        std::fs::remove_file(desk.path(file)).expect("removed");
+        desk.load();
+        assert_eq!(hooks(&desk), ["other"], "gone");
+        desk.put(file, r#"{"disableAllHooks": true}"#);
+        desk.load();
+        assert_eq!(hooks(&desk), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_projects_hooks_stay_as_they_were_trusted() {
+        let file = "work/.agent-tui/settings.json";
+        let mut desk = Desk::new(Trusted::WhatItWas, &with_hook("trusted"));
+        assert_eq!(hooks(&desk), ["trusted"]);
+        desk.put(file, &with_hook("new"));
+        assert_eq!(desk.load().1, 1, "the person is told");
+        assert_eq!(hooks(&desk), ["trusted"]);
+        assert_eq!(desk.hooks.env["SAID"], "trusted");
+        desk.put(file, r#"{"disableAllHooks": true}"#);
+        desk.load();
+        assert_eq!(hooks(&desk), ["trusted"]);
+        desk.put(file, &with_hook("trusted"));
+        desk.load();
+        assert_eq!(hooks(&desk), ["trusted"]);
+        let mut desk = Desk::new(Trusted::Not, "{}");
+        desk.put(file, &with_hook("new"));
+        desk.load();
+        assert_eq!(hooks(&desk), [] as [&str; 0]);
     }
 }

@@ -14,16 +14,16 @@ use crate::tools::small_model::{Answer, Query, SmallModel};
 
 /// The longest answer, in tokens.
 const MAX_OUTPUT_TOKENS: u32 = 4_000;
-/// More of a text is not sent: about half of the context window of most small models.
+/// The longest text that is sent: about half of the context window of most small models.
 const LONGEST_TEXT: usize = 400_000;
 
-/// What the requests are made with.
+/// What the requests need.
 pub struct Parts {
     pub provider: Arc<dyn Provider>,
     pub model: String,
     pub price: Option<Price>,
     pub retry: retry::Policy,
-    /// The session's name, for providers that keep a cache by it.
+    /// The session's name, for providers that use it as a cache key.
     pub session: String,
 }
 
@@ -98,7 +98,7 @@ impl Parts {
     }
 }
 
-/// The text of a response that ended well.
+/// The text of a complete response.
 fn text_of(response: Response) -> Result<String, ProviderError> {
     let failed = |kind, message: String| ProviderError {
         kind,

@@ -90,6 +90,7 @@ impl CallRun {
             Authority::Model | Authority::Person => {}
             Authority::Permitted(_) | Authority::Typed => return Ok(Heard::default()),
         }
+        self.read_settings_again().await;
         let Some(asking) = self.fire(Event::PreToolUse, call, || Occasion::pre_tool_use(call))
         else {
             return Ok(Heard::default());

@@ -1,4 +1,5 @@
-//! Calls that are a part of another call: they take the same steps, and what they ask and report is that call's.
+//! Calls that are a part of another call: they run through the same steps, and their questions and reports are those
+//! of the outer call.
 
 use futures_util::FutureExt;
 use tokio::sync::{mpsc, oneshot};
@@ -15,7 +16,7 @@ use crate::tools::inner::{Inner, Part, PartResult};
 const REPORTS: usize = 16;
 
 impl CallRun {
-    /// What a call can do on behalf of its conversation.
+    /// What a call can do for its conversation.
     pub(super) fn inner(&self, call: &ToolCall) -> Inner {
         let (context, offered) = (self.context.clone(), self.offered.clone());
         let (cancel, outer) = (self.cancel.clone(), self.reports.clone());
@@ -60,7 +61,7 @@ async fn part_of(
     }
 }
 
-/// What concerns the part alone is not told of the whole call.
+/// Forwards a report, unless it only concerns the part.
 async fn pass_on(report: Report, outer: &mpsc::Sender<Report>) {
     match report {
         Report::Reached(_, Phase::WaitingForApproval | Phase::Running)
@@ -70,10 +71,10 @@ async fn pass_on(report: Report, outer: &mpsc::Sender<Report>) {
         | Report::Notice(_)
         | Report::Halted(_)
         | Report::Changing(..) => {
-            // A driver that is gone has no use for reports.
+            // The driver may be gone.
             let _ = outer.send(report).await;
         }
-        // The whole call runs alone.
+        // The outer call already runs alone.
         Report::MustBeAlone(_, go_on) => tell(go_on),
         Report::Reached(_, Phase::Validating | Phase::InHooks | Phase::Finishing)
         | Report::Permitted(..)
@@ -84,11 +85,11 @@ async fn pass_on(report: Report, outer: &mpsc::Sender<Report>) {
 }
 
 fn tell(go_on: oneshot::Sender<()>) {
-    // One that was stopped in the meantime no longer listens.
+    // A call that was stopped in the meantime no longer listens.
     let _ = go_on.send(());
 }
 
-/// What a part has printed or found; a command that ran and failed has printed something, too.
+/// The output of a part. A command that ran and failed also has output.
 fn result(done: &Done) -> PartResult {
     let result = &done.outcome.result;
     let text = result.as_text();

@@ -40,6 +40,8 @@ mod pace_tests;
 #[cfg(test)]
 mod plan_tests;
 #[cfg(test)]
+mod question_hook_tests;
+#[cfg(test)]
 mod question_tests;
 #[cfg(test)]
 mod rig;

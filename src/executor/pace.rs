@@ -1,10 +1,10 @@
-//! How soon a tool may be called again: `rateLimit` of the settings. Pure: the driver says what time it is.
+//! When a tool may be called again: `rateLimit` in the settings. Pure: the driver provides the time.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// When the tools with a rate limit may be called next. All conversations of a session share it. Times are since the
-/// session's start.
+/// When the tools with a rate limit may be called next. Shared by all conversations of a session. Times are relative
+/// to the session's start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pace {
     now: Duration,

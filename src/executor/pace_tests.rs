@@ -52,7 +52,7 @@ fn calls_of_a_limited_tool_start_one_after_the_other() {
 }
 
 #[test]
-fn an_interrupt_settles_a_call_that_waits_for_its_rate_and_no_time_is_waited_for() {
+fn an_interrupt_settles_a_call_that_waits_for_its_rate_limit_at_once() {
     let mut rig = limited();
     rig.add("rr").handle(Input::Interrupted);
     assert_eq!(rig.machine.wake_at(), None);
@@ -60,7 +60,7 @@ fn an_interrupt_settles_a_call_that_waits_for_its_rate_and_no_time_is_waited_for
 }
 
 #[test]
-fn the_next_response_keeps_to_the_rate_too() {
+fn the_rate_limit_also_applies_to_the_next_response() {
     let mut first = limited();
     first.add("r");
     let mut second = limited();
@@ -73,7 +73,7 @@ fn the_next_response_keeps_to_the_rate_too() {
 
 proptest! {
     #[test]
-    fn a_rate_is_kept_nothing_is_reordered_around_unsafe_calls_and_all_calls_start(
+    fn rate_limits_are_respected_nothing_overtakes_unsafe_calls_and_all_calls_start(
         notation in "[rwb]{1,20}",
         order in any::<u64>(),
     ) {
@@ -129,7 +129,7 @@ fn rig(settings: ToolSettings) -> Rig {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_limited_call_starts_by_itself_when_its_time_has_come_and_others_do_not_wait() {
+async fn a_limited_call_starts_by_itself_at_its_time_and_others_do_not_wait() {
     let mut rig = rig(ToolSettings {
         rate_limit: NonZeroU64::new(3_000),
         ..ToolSettings::default()
@@ -143,7 +143,7 @@ async fn a_limited_call_starts_by_itself_when_its_time_has_come_and_others_do_no
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_reaches_its_time_limit_fails_with_what_had_come_until_then() {
+async fn a_call_that_reaches_its_time_limit_fails_with_its_output_so_far() {
     let mut rig = rig(ToolSettings {
         timeout: NonZeroU64::new(2_000),
         ..ToolSettings::default()
@@ -161,13 +161,13 @@ async fn a_call_that_reaches_its_time_limit_fails_with_what_had_come_until_then(
         run.results,
         [
             format!(
-                "<tool_use_error>{limit}. Its output until then:\nhalf of slow</tool_use_error>"
+                "<tool_use_error>{limit}. Its output so far:\nhalf of slow</tool_use_error>"
             ),
             format!("<tool_use_error>{limit}. It had printed nothing</tool_use_error>"),
             "quick".to_owned(),
         ]
     );
-    // The deaf one is given some seconds to end.
+    // The tool that ignores its cancellation gets some seconds to end.
     assert_eq!(run.took, secs(2 + 2 + 4 + 1));
 }
 

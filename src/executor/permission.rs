@@ -178,6 +178,13 @@ impl CallRun {
         self.context.world_with(&self.links)
     }
 
+    /// Changed settings apply from now on.
+    pub(super) async fn read_settings_again(&self) {
+        for notice in self.context.shared.refresh() {
+            self.notice(notice).await;
+        }
+    }
+
     /// What rules, the mode and hooks decide.
     pub(super) async fn decision(
         &self,
@@ -186,9 +193,7 @@ impl CallRun {
         heard: &Heard,
     ) -> Verdict {
         // The person or a command may have changed the rules in the meantime.
-        for notice in self.context.shared.refresh() {
-            self.notice(notice).await;
-        }
+        self.read_settings_again().await;
         let stance = self.context.stance();
         let judged = match &heard.judged {
             Some(judged) if judged.still_holds(&stance) => judged.verdict.clone(),

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::pace::Pace;
 use crate::config::logged;
-use crate::hooks::Runner;
+use crate::hooks::{Active, Runner};
 use crate::permissions::{Cause, Decision, Rule, RuleList, Rules, Source, Store, Verdict, Warning};
 use crate::process::sandbox;
 use crate::process::sandbox::Unasked;
@@ -54,13 +54,14 @@ pub struct Live {
 }
 
 /// Takes the old and new files and the active rules.
-pub type Load = Box<dyn Fn(&Files, Files, &Rules) -> Reloaded + Send + Sync>;
+pub type Load = Box<dyn Fn(&Files, Files, &Rules, &Active) -> Reloaded + Send + Sync>;
 
 /// The result of reading changed files.
 pub struct Reloaded {
     /// The files that are now in use.
     pub files: Files,
     pub rules: Rules,
+    pub hooks: Active,
     pub notices: Vec<String>,
 }
 
@@ -258,13 +259,15 @@ impl Shared {
             return Vec::new();
         }
         let now = files.again();
+        let active = self.hooks.as_ref().map(Runner::active).unwrap_or_default();
         loop {
             let before = self.stance().rules;
             let Reloaded {
                 files: used,
                 rules,
+                hooks,
                 notices,
-            } = (live.load)(&files, now.clone(), &before);
+            } = (live.load)(&files, now.clone(), &before, &active);
             let (mut late, rules) = (false, Arc::new(rules));
             self.stance.send_if_modified(|stance| {
                 // The person may have added another rule in the meantime, which must not be lost.
@@ -279,6 +282,9 @@ impl Shared {
                 let said = notices.join("; ");
                 tracing::info!(notices = %logged(said), "settings read again");
                 *files = used;
+                if let Some(runner) = &self.hooks {
+                    runner.replace(hooks);
+                }
                 return notices;
             }
         }

@@ -1,4 +1,4 @@
-//! The time limit that the settings can set for the calls of a tool.
+//! The time limit for calls of a tool, from the settings.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::pipeline::GRACE;
 use crate::protocol::{ForPerson, PreviewFields};
 use crate::tools::{ToolError, ToolErrorKind, ToolOutput, ToolSpec};
 
-/// Waits for a call, and stops it with `cancel` at its limit. What it had produced until then is part of the error.
+/// Waits for a call, and stops it with `cancel` at its limit. The error contains its output so far.
 pub(super) async fn within(
     limit: Option<Duration>,
     spec: &ToolSpec,
@@ -26,7 +26,7 @@ pub(super) async fn within(
         () = sleep(limit) => {}
     }
     if cancel.is_cancelled() {
-        // Somebody else has stopped it, and it is given the time to end.
+        // It was stopped by something else, and gets time to end.
         return work.await;
     }
     cancel.cancel();
@@ -48,7 +48,7 @@ fn exceeded(limit: Duration, spec: &ToolSpec, output: &str) -> ToolError {
     if output.is_empty() {
         message.push_str(". It had printed nothing");
     } else {
-        message.push_str(". Its output until then:\n");
+        message.push_str(". Its output so far:\n");
     }
     let from = message.len();
     message.push_str(output);
@@ -63,7 +63,7 @@ fn exceeded(limit: Duration, spec: &ToolSpec, output: &str) -> ToolError {
             }),
         },
         kind: match spec.preview {
-            // A command that did not finish is one that failed.
+            // A command that did not finish counts as failed.
             PreviewFields::Command { .. } => ToolErrorKind::CommandFailed,
             PreviewFields::Nothing | PreviewFields::Edit { .. } | PreviewFields::Write { .. } => {
                 ToolErrorKind::Refused

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -29,6 +30,14 @@ pub struct Hook {
     pub timeout: Duration,
     /// Its file, for people.
     pub origin: String,
+    pub file: PathBuf,
+}
+
+/// The hooks that run, and the variables of the settings that they find in their environment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Active {
+    pub hooks: Vec<Hook>,
+    pub env: BTreeMap<String, String>,
 }
 
 /// The value of `hooks` in one file.
@@ -73,7 +82,7 @@ impl HooksFile {
     }
 
     /// The hooks of the file `origin`, and notices about those that are not used as written.
-    pub fn hooks(self, origin: &str) -> (Vec<Hook>, Vec<String>) {
+    pub fn hooks(self, file: &Path, origin: &str) -> (Vec<Hook>, Vec<String>) {
         let mut warnings: Vec<String> = self
             .unknown
             .iter()
@@ -106,6 +115,7 @@ impl HooksFile {
                     command,
                     timeout: entry.timeout.map_or(DEFAULT_TIMEOUT, |seconds| seconds.0),
                     origin: origin.to_owned(),
+                    file: file.to_owned(),
                 });
             }
         }

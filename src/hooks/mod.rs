@@ -22,7 +22,7 @@ pub(crate) mod rig;
 mod tests;
 
 pub use answer::Answer;
-pub use config::{Hook, HooksFile};
+pub use config::{Active, Hook, HooksFile};
 pub use event::Event;
 pub use occasion::Occasion;
 pub use runner::{Runner, Scene};

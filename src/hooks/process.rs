@@ -46,11 +46,19 @@ pub enum Ended {
     NotStarted(String),
 }
 
+/// Where a hook runs.
+#[derive(Clone, Copy)]
+pub struct Place<'p> {
+    pub programs: &'p Programs,
+    pub project: &'p Path,
+    pub variables: &'p Variables,
+}
+
 /// Runs a command in a project, with `input` on its stdin, until it ends, times out or is cancelled.
 pub async fn run(
     command: &str,
     limit: Duration,
-    (programs, project): (&Programs, &Path),
+    place: Place<'_>,
     input: &[u8],
     cancel: &CancellationToken,
 ) -> Ran {
@@ -64,7 +72,7 @@ pub async fn run(
     if cancel.is_cancelled() {
         return ran;
     }
-    match Process::start(command, programs, project) {
+    match Process::start(command, place) {
         Ok(mut process) => {
             let deadline = begun + limit;
             ran.ended = tokio::select! {
@@ -98,10 +106,16 @@ struct Stream {
 
 impl Process {
     /// The shell is the system's own. The command in it gets the person's `PATH`, because it is the person's command.
-    fn start(command: &str, programs: &Programs, project: &Path) -> io::Result<Self> {
+    fn start(command: &str, place: Place<'_>) -> io::Result<Self> {
+        let Place {
+            programs,
+            project,
+            variables,
+        } = place;
         let (stdout, to_stdout) = io::pipe()?;
         let (stderr, to_stderr) = io::pipe()?;
         let mut process = tokio::process::Command::new(programs.bash()?);
+        variables.apply(&mut process);
         process
             .arg0("bash")
             .arg("-c")
@@ -112,8 +126,6 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(to_stdout)
             .stderr(to_stderr);
-        // A hook gets no API keys, whatever the settings say about commands.
-        Variables::default().apply(&mut process);
         let (mut child, group) = child::spawn(process, project)?;
         Ok(Self {
             stdin: child.stdin().take(),

@@ -14,5 +14,6 @@ pub fn hook(event: Event, command: &str) -> Hook {
         command: command.to_owned(),
         timeout: Duration::from_secs(30),
         origin: "settings.json".to_owned(),
+        file: "/settings.json".into(),
     }
 }

@@ -1,7 +1,8 @@
 //! Runs all hooks of an event in parallel, and combines their answers.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -9,13 +10,13 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::Answer;
-use super::config::{Hook, matching};
+use super::config::{Active, Hook, matching};
 use super::event::Event;
 use super::occasion::Occasion;
 use super::output::HookOutput;
-use super::process::{self, Ran};
+use super::process::{self, Place, Ran};
 use super::trace;
-use crate::process::Programs;
+use crate::process::{Programs, Variables};
 use crate::protocol::{Mode, SessionId};
 
 /// How long nothing happens before the person is told that the agent waits for them.
@@ -25,7 +26,8 @@ const LAST_WORDS: Duration = Duration::from_millis(700);
 
 /// The hooks of a session.
 pub struct Runner {
-    hooks: Vec<Hook>,
+    /// Replaced when the settings change.
+    active: RwLock<Arc<Active>>,
     /// Where to find bash.
     programs: Arc<Programs>,
     project: PathBuf,
@@ -45,8 +47,8 @@ pub struct Scene {
 
 /// One hook with its result.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told<'h> {
-    pub hook: &'h Hook,
+pub struct Told {
+    pub hook: Hook,
     pub ran: Ran,
     pub said: HookOutput,
 }
@@ -61,7 +63,10 @@ impl Runner {
     ) -> Self {
         Self {
             programs,
-            hooks,
+            active: RwLock::new(Arc::new(Active {
+                hooks,
+                env: BTreeMap::new(),
+            })),
             project: project.to_owned(),
             session,
             transcript: transcript.to_owned(),
@@ -70,18 +75,26 @@ impl Runner {
         }
     }
 
-    pub fn hooks(&self) -> &[Hook] {
-        &self.hooks
+    /// The hooks that run now.
+    pub fn active(&self) -> Arc<Active> {
+        let active = self.active.read();
+        active.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// These hooks run from now on.
+    pub fn replace(&self, active: Active) {
+        let mut now = self.active.write().unwrap_or_else(PoisonError::into_inner);
+        *now = Arc::new(active);
     }
 
     /// Whether this event has any hook.
     pub fn has(&self, event: Event) -> bool {
-        self.hooks.iter().any(|hook| hook.event == event)
+        self.active().hooks.iter().any(|hook| hook.event == event)
     }
 
     /// Whether a hook of this event matches this tool, or another subject.
     pub fn wants(&self, event: Event, subject: &str) -> bool {
-        !matching(&self.hooks, event, subject).is_empty()
+        !matching(&self.active().hooks, event, subject).is_empty()
     }
 
     /// Runs the hooks of an event, and waits for all of them.
@@ -93,7 +106,7 @@ impl Runner {
     ) -> Answer {
         let input = self.input(occasion, scene);
         let told = self.tell(occasion, &input, cancel).await;
-        let said = told.into_iter().map(|told| (told.hook, told.said));
+        let said = told.iter().map(|told| (&told.hook, told.said.clone()));
         let answer = Answer::of(occasion.event, said);
         trace::answered(occasion, &answer);
         answer
@@ -123,18 +136,32 @@ impl Runner {
         occasion: &Occasion,
         input: &[u8],
         cancel: &CancellationToken,
-    ) -> Vec<Told<'_>> {
-        let hooks = matching(&self.hooks, occasion.event, occasion.subject());
+    ) -> Vec<Told> {
+        let active = self.active();
+        let hooks = matching(&active.hooks, occasion.event, occasion.subject());
+        // A hook gets no keys, even if commands do.
+        let variables = &Variables {
+            more: active.env.clone(),
+            pass_keys: false,
+        };
         let runs = hooks.into_iter().map(|hook| async move {
             let limit = match occasion.event {
                 Event::SessionEnd => hook.timeout.min(LAST_WORDS),
                 _ => hook.timeout,
             };
-            let place = (self.programs.as_ref(), self.project.as_path());
+            let place = Place {
+                programs: &self.programs,
+                project: &self.project,
+                variables,
+            };
             let ran = process::run(&hook.command, limit, place, input, cancel).await;
             let said = HookOutput::by(occasion.event, &ran);
             trace::ran(occasion, hook, &ran, &said);
-            Told { hook, ran, said }
+            Told {
+                hook: hook.clone(),
+                ran,
+                said,
+            }
         });
         join_all(runs).await
     }

@@ -1,4 +1,4 @@
-//! What people add to the program with files: types of subagents, skills, slash commands and tools of their own.
+//! What people add to the program with files: types of subagents, skills, slash commands and custom tools.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use super::source::NamedFile;
 use super::subagent::AgentKind;
 use super::tool::InterruptBehavior;
 
-/// Everything that files add at one moment.
+/// Everything that files add, at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Extensions {
     pub agents: Vec<AgentKind>,
     pub skills: Vec<Skill>,
-    /// What the person can type; skills are among them.
+    /// What the person can type, including skills.
     pub commands: Vec<CustomCommand>,
     pub tools: Vec<CustomTool>,
 }
 
-/// Instructions for a kind of task, in a folder with whatever they refer to.
+/// Instructions for a kind of task, in a folder with the files that they refer to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
     pub name: Arc<str>,
@@ -32,28 +32,28 @@ pub struct Skill {
     pub for_model: bool,
 }
 
-/// A text for the model that has a name: the person types it behind a slash.
+/// A text for the model with a name, which the person types after a slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CustomCommand {
     pub name: Arc<str>,
-    /// What may follow it, for people.
+    /// A hint for people about its arguments.
     pub arguments: Arc<str>,
     pub about: Arc<str>,
-    /// What the model is told, with places for the arguments, for output of commands and for files.
+    /// The text for the model, with places for arguments, output of commands and files.
     pub prompt: Arc<str>,
     pub allows: Allows,
-    /// The model that answers it; `None` for the one of the conversation.
+    /// The model that answers it; `None` for the model of the conversation.
     pub model: Option<String>,
     /// Whether the model may use it by itself.
     pub for_model: bool,
-    /// The folder of the skill that it stands for.
+    /// The folder of its skill, if it is one.
     pub skill: Option<PathBuf>,
 }
 
 /// What a file allows without asking, from its use until the turn ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allows {
-    /// Allow rules, each of which is well-formed.
+    /// Valid allow rules.
     pub rules: Vec<String>,
     pub file: NamedFile,
 }
@@ -64,15 +64,15 @@ pub struct CustomTool {
     pub name: Arc<str>,
     pub description: Arc<str>,
     pub input_schema: Value,
-    /// For the shell.
+    /// A shell command.
     pub command: String,
-    /// Its author says that it changes nothing: its calls may run side by side, and they still ask.
+    /// Its author says that it changes nothing: its calls may run in parallel, and they still ask.
     pub read_only: bool,
     pub timeout_ms: u64,
     pub interrupt: InterruptBehavior,
-    /// `None` for what most tools have.
+    /// `None` for the default.
     pub max_result_chars: Option<usize>,
-    /// Its file, as people know it.
+    /// The name of its file for people.
     pub source: Arc<str>,
 }
 
@@ -87,7 +87,7 @@ impl Extensions {
 }
 
 impl CustomCommand {
-    /// What a line that begins with a slash names, and what follows the name.
+    /// The name in a line that begins with a slash, and what follows it.
     pub fn split(line: &str) -> Option<(&str, &str)> {
         let behind = line.trim().strip_prefix('/')?;
         let (name, arguments) = behind

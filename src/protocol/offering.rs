@@ -1,4 +1,4 @@
-//! What the model knows of its tools.
+//! What the model knows about its tools.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub enum ToolState {
     Deferred,
     /// A deny rule names it as a whole.
     Denied,
-    /// This session has no use for it.
+    /// This session does not use it.
     Off,
 }
 
@@ -39,22 +39,22 @@ impl ToolState {
     }
 }
 
-/// What the requests of a session have said about tools so far. Later requests repeat it in the same order, so that a
-/// prompt cache holds.
+/// What the requests of a session have said about tools so far. Later requests repeat it in the same order, so that
+/// the prompt cache stays valid.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolsTold {
-    /// Those that were sent with their schemas, in order.
+    /// The tools that were sent with their schemas, in order.
     pub offered: Vec<String>,
-    /// How many of these the first request had.
+    /// How many of these were in the first request.
     pub first: usize,
-    /// Those that were announced by name only, in order. Some may have been activated since.
+    /// The tools that were announced by name only, in order. Some may have been activated since.
     pub announced: Vec<String>,
-    /// Those that the model has asked for.
+    /// The tools that the model has loaded.
     pub activated: Vec<String>,
 }
 
 impl ToolsTold {
-    /// A request goes out that has these for the first time.
+    /// Records a request that contains these for the first time.
     pub fn tell(&mut self, offered: &[String], announced: &[String]) {
         let is_first = self.offered.is_empty();
         self.offered.extend_from_slice(offered);

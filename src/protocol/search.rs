@@ -1,4 +1,4 @@
-//! Who searches the web: the setting `webSearch`.
+//! Who searches the web: the `webSearch` setting.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use serde::{Deserialize, Deserializer};
 pub enum WebSearch {
     /// The provider of the model, while the model answers.
     Provider,
-    /// A search service, which the tool asks.
+    /// A search service, which the tool queries.
     Service(SearchService),
 }
 
-/// A search service, and how it is reached.
+/// A search service and its address.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SearchService {
@@ -46,7 +46,7 @@ impl Backend {
         }
     }
 
-    /// Where the service is, if it is in one place.
+    /// The default address of the service, if it has one.
     pub const fn home(self) -> Option<&'static str> {
         match self {
             Backend::Searxng => None,

@@ -1,6 +1,8 @@
-//! What a provider does itself while its model answers: which tools it has, and what the blocks of an answer tell of their calls.
+//! What a provider runs itself while its model answers: its tools, and what the blocks of an answer say about their
+//! calls.
 //!
-//! Such calls are never ours to run. Their blocks go back to the provider unchanged; here they are only read, to be shown.
+//! We never run these calls. Their blocks go back to the provider unchanged; here they are only read in order to show
+//! them.
 
 use serde_json::{Value, json};
 
@@ -9,14 +11,14 @@ use super::id::WireId;
 use super::input::CallInput;
 use super::message::{Block, ToolResult};
 
-/// A tool that a provider runs itself, when a request asks for it.
+/// A tool that a provider runs itself, if a request asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerTool {
     WebSearch,
 }
 
 impl ServerTool {
-    /// What providers call it.
+    /// Its name in the providers' APIs.
     pub const fn name(self) -> &'static str {
         match self {
             ServerTool::WebSearch => "web_search",
@@ -24,14 +26,14 @@ impl ServerTool {
     }
 }
 
-/// More hosts than this are not named in one line.
+/// The most hosts that are named in one line.
 const HOSTS_IN_SHORT: usize = 3;
 
-/// What one block tells of a call that the provider ran.
+/// What one block says about a call that the provider ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerCall {
     pub id: WireId,
-    /// What the provider calls the tool, and what it was called with.
+    /// The provider's name of the tool, and its input.
     pub made: Option<(String, CallInput)>,
     pub result: Option<(ToolResult, ForPerson)>,
 }
@@ -41,12 +43,12 @@ pub struct ServerCall {
 pub struct Found {
     pub title: String,
     pub url: String,
-    /// What the page says about what was looked for.
+    /// The text of the page about the query.
     pub text: String,
 }
 
 impl ServerCall {
-    /// `None` for a block that is no such call.
+    /// `None` for a block that is not such a call.
     pub fn of(block: &Block) -> Option<Self> {
         match block {
             Block::ServerToolUse { id, name, input } => Some(Self {
@@ -104,7 +106,7 @@ fn whole_search(item: &Value) -> ServerCall {
     }
 }
 
-/// What a result block of the Messages API holds.
+/// The content of a result block of the Messages API.
 fn result(id: &WireId, content: &Value) -> (ToolResult, ForPerson) {
     if let Some(code) = text(content, "error_code") {
         let sentence = match code.as_str() {
@@ -125,7 +127,7 @@ fn result(id: &WireId, content: &Value) -> (ToolResult, ForPerson) {
             });
             searched(id, &found.collect::<Vec<_>>())
         }
-        // Of a tool that we did not ask for.
+        // The result of a tool that we did not request.
         Some(_) | None => {
             let result = ToolResult::text(id.clone(), content.to_string());
             (result, ForPerson::default())
@@ -159,7 +161,7 @@ pub fn listed(found: &[Found]) -> String {
     pages.join("\n\n")
 }
 
-/// How many pages, and from where.
+/// How many pages, and from which hosts.
 pub fn in_short(found: &[Found]) -> String {
     let mut hosts: Vec<&str> = Vec::new();
     for host in found.iter().filter_map(|found| host(&found.url)) {
@@ -184,7 +186,7 @@ pub fn in_short(found: &[Found]) -> String {
     format!("{count}: {}{more}", hosts.join(", "))
 }
 
-/// The host of an address, as people call it.
+/// The host of an address, without `www`.
 pub fn host(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -210,7 +212,7 @@ mod tests {
         Block::Other { wire_type, start }
     }
 
-    /// What is shown of a result, and what is said of it in short.
+    /// What is shown of a result, and its short form.
     fn told(block: &Block) -> (String, Option<String>) {
         let call = ServerCall::of(block).expect("a call of the provider");
         let (result, for_person) = call.result.expect("a result");
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn other_blocks_are_no_calls() {
+    fn other_blocks_are_not_calls() {
         assert_eq!(ServerCall::of(&Block::text("hi")), None);
         assert_eq!(ServerCall::of(&other(json!({"type": "compaction"}))), None);
     }

@@ -27,7 +27,7 @@ pub(super) struct File {
     pub(super) base_url: Option<String>,
     /// Permission rules and mode.
     pub(super) permissions: Permissions,
-    /// Variables for the commands that tools run. In a project: only once it is trusted.
+    /// Variables for hooks and for the commands that tools run. In a project: only once it is trusted.
     pub(super) env: BTreeMap<String, String>,
     /// Pass the providers' API keys to the commands that tools run (default: false). Not in a project.
     pub(super) pass_provider_keys: Option<bool>,

@@ -406,7 +406,7 @@ impl Settings {
     }
 
     fn add_hooks(&mut self, page: &Page<'_>, file: HooksFile) {
-        let (hooks, warnings) = file.hooks(&page.layer.name);
+        let (hooks, warnings) = file.hooks(&page.layer.path, &page.layer.name);
         self.hooks.extend(hooks);
         for warning in warnings {
             self.warn(&page.layer.path, &warning);

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::config::json::Wrong;
-use crate::hooks::Hook;
+use crate::hooks::{Active, Hook};
 use crate::permissions::{Rules, Source};
 use crate::process::sandbox::Unasked;
 use crate::protocol::{Deferral, InterruptBehavior, Mode, OnBashError, Price, WebSearch};
@@ -103,6 +103,20 @@ pub enum SettingsError {
         source_name: String,
         problem: String,
     },
+}
+
+impl Settings {
+    /// The hooks that run, with their variables.
+    pub fn active_hooks(&self) -> Active {
+        let hooks = match self.disable_all_hooks {
+            Some(true) => Vec::new(),
+            Some(false) | None => self.hooks.clone(),
+        };
+        Active {
+            hooks,
+            env: self.env.clone(),
+        }
+    }
 }
 
 impl SettingsError {

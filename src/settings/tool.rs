@@ -37,7 +37,7 @@ impl ToolSettings {
             .map(|millis| Duration::from_millis(millis.get()))
     }
 
-    /// Takes over what a higher layer says.
+    /// Takes over the values of a higher layer.
     pub(super) fn override_with(&mut self, higher: Self) {
         let Self {
             rate_limit,
@@ -53,7 +53,7 @@ impl ToolSettings {
 }
 
 impl Settings {
-    /// The settings of all tools that have any; `interruptBehavior` is an older way to write `interrupt`.
+    /// The settings of all tools that have any; `interruptBehavior` is the older form of `interrupt`.
     pub fn all_tools(&self) -> BTreeMap<String, ToolSettings> {
         let mut all = self.tools.clone();
         for (name, behavior) in &self.interrupt_behavior {
@@ -63,8 +63,8 @@ impl Settings {
         all
     }
 
-    /// Warnings about settings of tools that do not exist; `known` are those that this run has. Tools of MCP servers may
-    /// still come.
+    /// Warnings about settings of tools that do not exist; `known` are those of this run. Tools of MCP servers may be
+    /// added later.
     pub fn unknown_tools(&self, known: &[&str]) -> Vec<String> {
         let named = |key: &'static str, names: Vec<&String>| {
             let names = names.into_iter();

@@ -1,7 +1,7 @@
-//! A tool of the person's own: a command of the shell that gets the input as JSON and prints the result.
+//! A custom tool: a shell command that gets the input as JSON and prints the result.
 //!
-//! It runs like a command of Bash that was asked about: in its own process group, without a terminal, without the keys of
-//! providers. That its author calls it read-only lets its calls run side by side; it never lets them run without a question.
+//! It runs like a Bash command that was approved: in its own process group, without a terminal, without the API keys
+//! of providers. If its author calls it read-only, its calls may run in parallel, but they still ask.
 
 mod output;
 #[cfg(test)]
@@ -35,11 +35,11 @@ use crate::protocol::{
     CustomTool, FileDiff, Level, PartOfFile, ServerTool, SubjectFields, ToolDefinition, Touches,
 };
 
-/// Where the input is besides stdin, unless it is too long for the kernel.
+/// Contains the input in addition to stdin, unless it is too long for the kernel.
 const VARIABLE: &str = "AGENT_TUI_INPUT";
 const LONGEST_VARIABLE: usize = 100_000;
 const PROJECT: &str = "AGENT_TUI_PROJECT_DIR";
-/// More of what goes to stderr is not kept.
+/// The most of stderr that is kept.
 const MOST_ERRORS: usize = 64 << 10;
 
 pub struct Custom {
@@ -92,7 +92,7 @@ impl Custom {
             text.push_str(&errors);
         }
         conclude(ended, false, text, left).map_err(|error| match error.kind {
-            // Only a failing command of the model makes what follows it pointless.
+            // Only a failed command of the model makes later calls pointless.
             ToolErrorKind::CommandFailed | ToolErrorKind::HeldBack => ToolError {
                 kind: ToolErrorKind::Refused,
                 ..error
@@ -103,7 +103,7 @@ impl Custom {
 
     fn start(&self, input: &Value, cx: &ToolCx) -> std::io::Result<(Shell, Errors)> {
         let json = input.to_string();
-        // A file has room for all of it: nobody has to feed a tool that does not read.
+        // A file instead of a pipe: a tool that does not read its input cannot block.
         let mut stdin = tempfile::tempfile()?;
         stdin.write_all(json.as_bytes())?;
         stdin.rewind()?;
@@ -194,7 +194,7 @@ impl AnyTool for Custom {
     }
 }
 
-/// Puts these tools in the place of those that files have brought before. Returns which names were taken, by whom.
+/// Replaces all tools that files have added before. Returns the names that were already taken, and by what.
 pub fn replace(registry: &mut Registry, tools: &[CustomTool]) -> Vec<String> {
     registry.remove_those_of(|origin| matches!(origin, Origin::File(_)));
     let mut problems = Vec::new();
@@ -206,7 +206,7 @@ pub fn replace(registry: &mut Registry, tools: &[CustomTool]) -> Vec<String> {
     problems
 }
 
-/// The fields that are texts say best what a call is about.
+/// The string fields of the schema are the best description of a call.
 fn subject(schema: &Value) -> SubjectFields {
     let properties = schema["properties"].as_object();
     let texts = properties.into_iter().flatten();
@@ -217,7 +217,7 @@ fn subject(schema: &Value) -> SubjectFields {
     }
 }
 
-/// What a tool writes to stderr, as far as it is kept.
+/// The part of stderr that is kept.
 struct Errors {
     kept: Arc<Mutex<Vec<u8>>>,
     reading: JoinHandle<()>,
@@ -240,7 +240,7 @@ impl Errors {
         Self { kept, reading }
     }
 
-    /// All of it; what the tool left running may keep the pipe open, and is not waited for.
+    /// All of it. Processes that the tool left running may hold the pipe open, and are not waited for.
     async fn finish(mut self) -> String {
         if timeout(DRAIN, &mut self.reading).await.is_err() {
             self.reading.abort();

@@ -26,7 +26,7 @@ use super::tree::Stop;
 use super::{Demand, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, tree};
 use crate::permissions::{Grant, Places};
 use crate::protocol::{
-    CallRef, FileDiff, InterruptBehavior, Level, PartOfFile, SubjectFields, Touches,
+    CallRef, FileDiff, ForPerson, InterruptBehavior, Level, PartOfFile, SubjectFields, Touches,
 };
 
 /// How often a slow search reports its progress.
@@ -188,7 +188,13 @@ impl Tool for FileSearch {
         let plan = planned(&input, &cx, grant.places().clone()).await?;
         if !input.writes() {
             let text = report::matches(&plan, &input);
-            return Ok(ToolOutput::text(cx.off_limits.remark_on(text)));
+            return Ok(ToolOutput {
+                for_person: ForPerson {
+                    sentence: Some(report::in_short(&plan)),
+                    ..ForPerson::default()
+                },
+                ..ToolOutput::text(cx.off_limits.remark_on(text))
+            });
         }
         self.check(cx.call, &plan)?;
         files::blocking(move || apply::whole(&plan, &cx)).await

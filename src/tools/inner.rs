@@ -1,4 +1,4 @@
-//! Calls that are a part of another call: checked, decided about and run as if the model had made them itself.
+//! Calls that are a part of another call: checked, decided and run as if the model had made them itself.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::protocol::Allows;
 pub struct Part {
     pub tool: &'static str,
     pub input: Value,
-    /// What it is about, for people and for the model.
+    /// Its subject, for people and for the model.
     pub subject: String,
 }
 
 /// Its outcome: what it has printed or found, or why it did not run.
 pub type PartResult = Result<String, String>;
 
-/// What a call can do on behalf of its conversation.
+/// What a call can do for its conversation.
 #[derive(Clone)]
 pub struct Inner {
     call: Arc<dyn Fn(Part) -> BoxFuture<'static, PartResult> + Send + Sync>,
@@ -38,7 +38,7 @@ impl Inner {
         }
     }
 
-    /// Where nothing can be called.
+    /// For calls that cannot make other calls.
     pub fn nothing() -> Self {
         let call = |part: Part| async move { Err(format!("{} is not available", part.tool)) };
         Self::new(move |part| call(part).boxed(), |_| {})
@@ -51,7 +51,7 @@ impl ToolCx {
         (self.inner.call)(part).await
     }
 
-    /// From now until the turn ends, the calls of the conversation need no question for this. Only for tools that run alone.
+    /// Lets the calls of the conversation do this without asking until the turn ends. Only for tools that run alone.
     pub fn allow(&self, allows: &Allows) {
         (self.inner.allow)(allows);
     }

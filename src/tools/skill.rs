@@ -13,9 +13,9 @@ use crate::protocol::{Allows, Extensions, ForPerson, Level, Touches};
 use crate::text::{first_line, nearest};
 
 pub const NAME: &str = "Skill";
-/// So much of all descriptions together goes into every request.
+/// The longest list of descriptions in a request.
 const MOST_LISTED: usize = 12_000;
-/// So much of one.
+/// The longest description in that list.
 const LONGEST_LISTED: usize = 400;
 
 pub struct Skill;
@@ -36,7 +36,7 @@ impl Tool for Skill {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             doing: "reading a skill".into(),
-            // What its instructions lead to asks for itself.
+            // The calls that its instructions lead to ask for permission themselves.
             ..ToolSpec::new(
                 NAME,
                 include_str!("../../assets/tools/skill.md"),
@@ -88,7 +88,7 @@ impl Tool for Skill {
     }
 }
 
-/// What the model reads of a skill.
+/// The text of a skill for the model.
 pub fn text(folder: &Path, instructions: &str, arguments: &str) -> String {
     let folder = folder.display();
     let mut text =
@@ -104,7 +104,7 @@ pub fn text(folder: &Path, instructions: &str, arguments: &str) -> String {
     text
 }
 
-/// What a skill allows, with reading the files beside it.
+/// What a skill allows, including reading the files next to it.
 pub fn with_folder(allows: &Allows, folder: &Path) -> Allows {
     let mut allows = allows.clone();
     allows.rules.extend(names::reading_below(folder));
@@ -122,7 +122,7 @@ pub fn confirmed_if_it_allows(allows: &Allows) -> Validated {
     ))
 }
 
-/// Lines of names and what they are for, cut where all together would be too long.
+/// Lines of names and descriptions, cut if they are too long together.
 pub fn list<'a>(items: impl Iterator<Item = (String, &'a str)>) -> String {
     let (mut list, mut left_out) = (String::new(), 0);
     for (name, about) in items {

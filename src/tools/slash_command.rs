@@ -1,4 +1,4 @@
-//! `SlashCommand`: a command of the person's own, as they would type it, for the model.
+//! `SlashCommand`: lets the model use a custom command as the person would type it.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ impl Tool for SlashCommand {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             doing: "reading a command".into(),
-            // The commands in it ask for themselves.
+            // The commands in it ask for permission themselves.
             ..ToolSpec::new(
                 "SlashCommand",
                 include_str!("../../assets/tools/slash_command.md"),

@@ -1,7 +1,7 @@
-//! The text of a custom command, with what is filled into it: arguments, the output of commands, files.
+//! The text of a custom command, with arguments, the output of commands, and files filled in.
 //!
-//! What is to be filled in is found in the text as its author wrote it. So an argument can never bring a command or a file of its
-//! own.
+//! The places to fill in are found in the text that its author wrote, so an argument can never add a command or a
+//! file.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,26 +13,26 @@ use super::{bash, read, skill};
 use crate::protocol::CustomCommand;
 
 const ARGUMENTS: &str = "ARGUMENTS";
-/// More files are not put into one message.
+/// How many files one message may contain.
 const MOST_FILES: usize = 20;
 
-/// A command with its arguments, before the output of its parts is there.
+/// A command with its arguments, before the output of its parts is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     pieces: Vec<Piece>,
-    /// The files that go below the text, as they are written in it.
+    /// The files to append to the text, as written in it.
     files: Vec<(String, PathBuf)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Text(String),
-    /// The output of a command of the shell.
+    /// The output of a shell command.
     Output(String),
 }
 
 impl Template {
-    /// Relative paths start at `cwd`; a file that is not there is only text.
+    /// Relative paths start at `cwd`; the name of a missing file is only text.
     pub fn new(command: &CustomCommand, arguments: &str, cwd: &Path) -> Self {
         if let Some(folder) = &command.skill {
             let text = skill::text(folder, &command.prompt, arguments);
@@ -65,7 +65,7 @@ impl Template {
         Self { pieces, files }
     }
 
-    /// The calls whose output belongs into the text.
+    /// The calls whose output belongs in the text.
     pub fn parts(&self) -> Vec<Part> {
         let commands = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Text(_) => None,
@@ -100,7 +100,7 @@ impl Template {
     }
 }
 
-/// Cuts a text at its commands: `` !`command` `` that is not the end of a word.
+/// Splits a text at its commands: `` !`command` `` that is not the end of a word.
 fn split(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let (mut from, mut search) = (0, 0);
@@ -136,12 +136,12 @@ fn mentions(text: &str) -> impl Iterator<Item = &str> {
     names.filter(|name| !name.is_empty())
 }
 
-/// Whether a text says where the arguments go.
+/// Whether a text contains places for arguments.
 fn has_places(text: &str) -> bool {
     places(text).next().is_some()
 }
 
-/// Where arguments go in a text: the place, and which of them; `None` for all.
+/// The places for arguments in a text, and which argument goes there; `None` for all.
 fn places(text: &str) -> impl Iterator<Item = (std::ops::Range<usize>, Option<usize>)> {
     text.match_indices('$').filter_map(|(at, _)| {
         let behind = &text[at + 1..];
@@ -155,7 +155,7 @@ fn places(text: &str) -> impl Iterator<Item = (std::ops::Range<usize>, Option<us
     })
 }
 
-/// The arguments, as one and one by one.
+/// The arguments, as one string and as a list.
 struct Fill<'a> {
     all: &'a str,
     each: Vec<String>,
@@ -184,7 +184,7 @@ impl<'a> Fill<'a> {
     }
 }
 
-/// The words between blanks; quotes keep several together.
+/// The words of a text; quotes keep several together.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quote, mut open) = (String::new(), None, false);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_command_is_text() {
+    fn text_that_only_looks_like_a_command_stays_text() {
         for prompt in [
             "Say `hi!` and `bye`",
             "`!`x`",
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_brings_no_command_and_no_file() {
+    fn an_argument_cannot_add_a_command_or_a_file() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("a.txt"), "a").expect("written");
         for prompt in ["Do $1", "Do it"] {
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn files_go_below_the_text_each_once_if_they_are_there() {
+    fn existing_files_are_appended_once_each() {
         let folder = tempfile::tempdir().expect("a folder");
         for name in ["a.txt", "b c.txt"] {
             std::fs::write(folder.path().join(name), "a").expect("written");

@@ -13,15 +13,15 @@ use crate::text::{cut, first_line, nearest, plural};
 
 pub const NAME: &str = "ToolSearch";
 
-/// What a query that names tools begins with.
+/// The prefix of a query that names tools.
 const SELECT: &str = "select:";
-/// How many tools a search loads, unless the call says otherwise.
+/// How many tools a search loads by default.
 const RESULTS: usize = 5;
-/// More would load what nobody asked for.
+/// The most tools that a search may load.
 const MOST_RESULTS: usize = 20;
-/// One line of a description.
+/// The longest line of a description.
 const LONGEST_LINE: usize = 160;
-/// A word in a tool's name says more about it than one in its description.
+/// A word in a tool's name counts this much more than one in its description.
 const IN_NAME: usize = 10;
 const BEGINS_IN_NAME: usize = 5;
 const IN_DESCRIPTION: usize = 2;
@@ -105,10 +105,10 @@ impl Tool for ToolSearch {
     }
 }
 
-/// What a query has found, best first.
+/// The result of a query, best match first.
 struct Found<'t> {
     tools: Vec<&'t ToolDefinition>,
-    /// Names that no tool has, or that need not be loaded.
+    /// Names of unknown tools, and of tools that are already loaded.
     missing: Vec<String>,
 }
 
@@ -128,7 +128,7 @@ impl Found<'_> {
     }
 }
 
-/// Where the names of tools stand that can be loaded, for the model.
+/// The list of tools that can be loaded, for the model.
 pub fn announcement(names: &[String]) -> String {
     format!(
         "Tools that you can load\nThese tools are available, but their schemas are not in this request. Load one with {NAME} \
@@ -137,7 +137,7 @@ pub fn announcement(names: &[String]) -> String {
     )
 }
 
-/// What the model is told that has called a tool without loading it.
+/// The answer to a call of a tool that is not loaded.
 pub fn how_to_load(name: &str) -> String {
     format!(
         "Error: {name} is available by name only, so it was not called. Load it with {NAME} first, \
@@ -176,7 +176,7 @@ fn missing(name: &str, deferred: &[ToolDefinition]) -> String {
     )
 }
 
-/// The tools that most words of the query are about, best first.
+/// The tools that match most words of the query, best first.
 fn ranked<'t>(query: &str, deferred: &'t [ToolDefinition], most: usize) -> Vec<&'t ToolDefinition> {
     let wanted: Vec<String> = words(query).collect();
     let scored = deferred.iter().map(|tool| {
@@ -212,7 +212,7 @@ fn score(word: &str, name: &Vec<String>, about: &Vec<String>) -> usize {
     }
 }
 
-/// The words of a text in lower case; those of a name like `NotebookEdit` or `mcp__mail__send`, too.
+/// The words of a text in lower case, including those in a name like `NotebookEdit` or `mcp__mail__send`.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_is_not_there_is_told_beside_those_that_are() {
+    async fn an_unknown_name_is_reported_together_with_the_loaded_tools() {
         let output = search("select:deploy,deplyo", None).await.expect("found");
         assert_eq!(activated(&output), ["deploy"]);
         let text = ResultBlock::texts(&output.for_model);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_finds_nothing_is_an_error_that_says_what_to_do() {
+    async fn a_query_without_results_is_an_error_with_a_hint() {
         for (query, said) in [
             ("zebra", "No tool matches `zebra`"),
             ("", "`query` is empty"),
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_loaded_than_wanted() {
+    fn no_more_tools_are_loaded_than_requested() {
         let many: Vec<_> = (0..30).map(|n| tool(&format!("look{n}"), "")).collect();
         assert_eq!(ranked("look", &many, 5).len(), 5);
         assert!(super::announcement(&["a".into(), "b".into()]).ends_with("\na, b"));

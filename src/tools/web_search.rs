@@ -1,6 +1,7 @@
-//! `WebSearch`: pages of the web about something, by title, address and text.
+//! `WebSearch`: finds web pages, with title, address and text.
 //!
-//! Two who can search: the provider of the model, which then runs the calls itself, or a search service, which is asked here.
+//! Either the provider of the model searches, and then runs the calls itself, or a search service, which is queried
+//! here.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,7 @@ use crate::protocol::{self, ForPerson, Level, ResultBlock, ServerTool, Touches, 
 
 pub struct WebSearch;
 
-/// Longer queries are refused by all services.
+/// All services refuse longer queries.
 const LONGEST_QUERY: usize = 400;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -125,7 +126,7 @@ impl Tool for WebSearch {
     }
 }
 
-/// The input as a service is asked.
+/// The input as a query for a service.
 fn question(input: &Input) -> Result<Question, ToolError> {
     let query = input.query.trim();
     if query.is_empty() {

@@ -11,6 +11,7 @@ mod headless;
 mod hooks;
 mod hostile;
 mod lists;
+mod live_hooks;
 mod messages;
 mod nested;
 mod offering;

@@ -176,10 +176,63 @@ fn a_call_that_reaches_the_limit_of_its_tool_fails_with_what_it_had_printed() {
     assert_eq!(output.code, Some(0), "{output:?}");
     let (_, result) = wire.results(&server.bodies()[1]).pop().expect("a result");
     assert!(result.contains("after 1500 ms"), "{result}");
-    assert!(result.contains("until then:\nearly"), "{result}");
+    assert!(result.contains("so far:\nearly"), "{result}");
     assert!(
         output.stderr.contains("did you mean `Bash`?"),
         "{}",
         output.stderr
+    );
+}
+
+#[test]
+fn of_45_custom_tools_only_those_that_the_model_loads_are_sent() {
+    let program = Program::new();
+    let folder = program.config().join("tools");
+    std::fs::create_dir_all(&folder).expect("a directory");
+    for number in 0..45 {
+        let tool = format!(
+            "name = \"custom_{number:02}\"\ndescription = \"Does job {number}\"\ncommand = \"echo did {number}\"\n\
+             read_only = true\n[input_schema]\ntype = \"object\"\n"
+        );
+        std::fs::write(folder.join(format!("{number:02}.toml")), tool).expect("written");
+    }
+    let wire = Wire::Anthropic;
+    let search = |id: &str, query: &str| call(id, "ToolSearch", json!({ "query": query }));
+    let server = Server::start([
+        wire.reply(&[search("c1", "select:custom_30,custom_07")]),
+        wire.reply(&[call("c2", "custom_07", json!({}))]),
+        wire.reply(&[text("done")]),
+        wire.reply(&[search("c3", "job 12")]),
+        wire.reply(&[text("done")]),
+    ]);
+    let bypass = ["--permission-mode", "bypassPermissions"];
+    program.ask(&server, wire, &[&["-p", "go"], &bypass[..]].concat());
+    program.ask(&server, wire, &[&["-c", "-p", "go"], &bypass[..]].concat());
+    let bodies = server.bodies();
+    assert_eq!(bodies.len(), 5);
+    let first = tools(&bodies[0]);
+    let custom = |body: &Value| -> Vec<String> {
+        let names = names(body).into_iter();
+        names.filter(|name| name.starts_with("custom_")).collect()
+    };
+    assert_eq!(custom(&bodies[0]), [] as [&str; 0]);
+    let system = stable_system(wire, &bodies[0]);
+    assert!(system.contains("custom_00, custom_01"), "{system}");
+    for later in &bodies[1..] {
+        assert_eq!(tools(later)[..first.len()], first);
+        assert_eq!(stable_system(wire, later), system);
+    }
+    for later in &bodies[1..4] {
+        assert_eq!(custom(later), ["custom_07", "custom_30"]);
+    }
+    let (_, did) = wire.results(&bodies[2]).pop().expect("a result");
+    assert!(did.contains("did 7"), "{did}");
+    assert_eq!(custom(&bodies[4])[..2], ["custom_07", "custom_30"]);
+    assert!(custom(&bodies[4])[2..].contains(&"custom_12".to_owned()));
+    let table = program.run(&["tools"]).stdout;
+    let line = table.lines().find(|line| line.starts_with("custom_00"));
+    assert!(
+        line.is_some_and(|line| line.contains("deferred")),
+        "{table}"
     );
 }

@@ -1,4 +1,4 @@
-//! How an exchange begins, what holds for it alone, and what files add from then on.
+//! Begins an exchange, with what applies only to this exchange, and picks up changed extension files.
 
 use std::collections::VecDeque;
 
@@ -8,19 +8,23 @@ use crate::executor::Context;
 use crate::protocol::{Block, Origin, Price, SessionEvent, Spending};
 
 impl Conversation {
-    /// Begins an exchange; [`next`](Self::next) brings it to its end.
+    /// Begins an exchange; [`next`](Self::next) runs it to its end.
     pub fn begin(&mut self, prompt: Vec<Block>) {
         self.open(None);
         self.prompt(prompt);
     }
 
-    /// Begins an exchange whose message is not there yet; it may have a model of its own, at this price.
+    /// Begins an exchange whose message is not known yet. It may have its own model, with this price.
     pub fn open(&mut self, model: Option<(String, Option<Price>)>) {
         self.context.end_turn();
         if let Some(model) = model {
             self.usual_model = Some(self.switch_model(model));
         }
         self.journal.begin_turn();
+        // Its hooks are those of the settings as they are now.
+        for notice in self.context.shared.refresh() {
+            self.journal.notice(notice);
+        }
         self.used_by_others = Spending::nothing();
         let origin = Origin {
             provider: self.provider.name().to_owned(),
@@ -44,24 +48,24 @@ impl Conversation {
         });
     }
 
-    /// What the exchange begins with.
+    /// Sets the first message of the exchange.
     pub fn prompt(&mut self, prompt: Vec<Block>) {
         self.turn(Fact::Prompted(prompt));
     }
 
-    /// There is nothing that the exchange could begin with; in words.
+    /// The exchange has no message to begin with, for this reason.
     pub fn refuse(&mut self, problem: String) {
         self.turn(Fact::Unsendable(problem));
     }
 
-    /// Returns the model that was used until now.
+    /// Returns the previous model.
     fn switch_model(&mut self, (model, price): (String, Option<Price>)) -> (String, Option<Price>) {
         let before = std::mem::replace(&mut self.request.model, model);
         self.account.reprice(price);
         (before, std::mem::replace(&mut self.limits.price, price))
     }
 
-    /// What held for the exchange alone does so no longer.
+    /// Ends what applied only to this exchange.
     pub(super) fn close(&mut self) {
         self.context.end_turn();
         if let Some(usual) = self.usual_model.take() {
@@ -69,7 +73,7 @@ impl Conversation {
         }
     }
 
-    /// Looks whether files add something else now.
+    /// Checks whether extension files have changed.
     pub fn refresh_extensions(&mut self) {
         if let Some(problems) = self.context.refresh_extensions() {
             for problem in problems {
@@ -81,7 +85,8 @@ impl Conversation {
     }
 }
 
-/// The message that waits first. A custom command is left: it has a turn of its own, and what it allows ends with that.
+/// The first queued message. A custom command stays queued: it gets its own turn, and what it allows ends with that
+/// turn.
 pub(super) fn take_message(
     queue: &mut VecDeque<Vec<Block>>,
     context: &Context,

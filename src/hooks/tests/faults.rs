@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::hooks::process::{Ended, Ran, run};
-use crate::process::{Programs, child};
+use crate::hooks::process::{Ended, Place, Ran, run};
+use crate::process::{Programs, Variables, child};
 use crate::tools::files::scratch::Scratch;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -23,19 +23,20 @@ async fn ran(command: &str, limit: Duration, input: &[u8]) -> Ran {
 }
 
 async fn run_in(project: &Path, command: &str, limit: Duration, input: &[u8]) -> Ran {
-    let programs = Programs::find([project]);
-    run(
-        command,
-        limit,
-        (&programs, project),
-        input,
-        &CancellationToken::new(),
-    )
-    .await
+    let place = Place {
+        programs: &Programs::find([project]),
+        project,
+        variables: &Variables::default(),
+    };
+    run(command, limit, place, input, &CancellationToken::new()).await
 }
 
-fn place(scratch: &Scratch) -> (&Programs, &Path) {
-    (&scratch.cx.env.programs, &scratch.root)
+fn place(scratch: &Scratch) -> Place<'_> {
+    Place {
+        programs: &scratch.cx.env.programs,
+        project: &scratch.root,
+        variables: &scratch.cx.env.variables,
+    }
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -1,4 +1,4 @@
-//! The types of subagents: those that come with the program, and Markdown files.
+//! The types of subagents: built-in ones, and Markdown files.
 
 use super::LONGEST_DESCRIPTION;
 use crate::config::front_matter::{FrontMatter, Mistake};
@@ -41,7 +41,7 @@ pub(super) fn kind(
                 &format!("`permissionMode` is one of {names}"),
             );
         }
-        // In doubt it is careful.
+        // The strict default if in doubt.
         known.unwrap_or_default()
     });
     let max_turns = found.text("maxTurns").map(|turns| {

@@ -1,4 +1,4 @@
-//! Slash commands: a Markdown file is one, named after the file and the folders that it is in.
+//! Slash commands: each is a Markdown file, named after the file and its folders.
 
 use super::files::File;
 use super::{allows, description, empty, for_model, is_name};
@@ -31,7 +31,7 @@ pub(super) fn command(
         .field("argument-hint")
         .map(|field| match &field.value {
             Value::Text(text) => text.clone(),
-            // `[file] [line]` reads like a list.
+            // `[file] [line]` looks like a list.
             Value::List(items) => format!("[{}]", items.join(", ")),
         });
     Ok(CustomCommand {

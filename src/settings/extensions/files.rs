@@ -1,4 +1,4 @@
-//! The files in the folders that extend the program: which there are, whether they have changed, and what they say.
+//! The files in the folders of extensions: which exist, whether they have changed, and their contents.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use crate::config::{is_missing, plain, read_regular};
 use crate::settings::files::FOLDERS;
 
-/// A longer one is refused: people do not write such.
+/// A longer file is refused.
 const LONGEST_FILE: u64 = 256 << 10;
-/// More files of one folder are not read.
+/// How many files of one folder are read.
 pub(in crate::settings) const MOST_FILES: usize = 500;
-/// How deep commands may lie in folders of their own.
+/// How many levels of folders commands may have.
 pub(in crate::settings) const DEEPEST: usize = 4;
 /// The file that makes a folder a skill.
 pub(in crate::settings) const SKILL: &str = "SKILL.md";
 
-/// What a folder holds.
+/// What a folder contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::settings) enum Holds {
     Agents,
@@ -25,38 +25,38 @@ pub(in crate::settings) enum Holds {
     Tools,
 }
 
-/// A folder with such files in it.
+/// A folder with these files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Folder {
     pub path: PathBuf,
-    /// As people know it.
+    /// Its name for people.
     pub name: String,
     pub holds: Holds,
     pub of_project: bool,
 }
 
-/// A file of such a folder.
+/// A file in such a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct File {
     pub path: PathBuf,
-    /// Without the folder.
+    /// Its path inside the folder.
     pub inner: PathBuf,
-    /// As people know it.
+    /// Its name for people.
     pub name: String,
     pub holds: Holds,
     pub of_project: bool,
 }
 
-/// What changes when a file does: which one it is, its size, and when it was changed.
+/// What changes when a file changes: its identity, its size, and its times.
 pub(super) type Stamp = (u64, u64, (i64, i64), (i64, i64));
 
-/// What was found below a folder.
+/// The files found below a folder.
 #[derive(Debug, Default)]
 pub(in crate::settings) struct Found {
-    /// Without the folder, by name.
+    /// Paths inside the folder, sorted by name.
     pub files: Vec<PathBuf>,
     pub unreadable: Vec<(PathBuf, io::Error)>,
-    /// There are more than are looked at.
+    /// There are more files than were read.
     pub is_cut: bool,
 }
 
@@ -64,7 +64,7 @@ impl Holds {
     pub(in crate::settings) const ALL: [Holds; 4] =
         [Holds::Agents, Holds::Commands, Holds::Skills, Holds::Tools];
 
-    /// What the folder is called.
+    /// The name of the folder.
     pub(in crate::settings) fn folder(self) -> &'static str {
         match self {
             Holds::Agents => "agents",
@@ -74,7 +74,7 @@ impl Holds {
         }
     }
 
-    /// The files below such a folder that count.
+    /// The files below such a folder that are used.
     pub(in crate::settings) fn files(self, folder: &Path) -> Found {
         let (depth, ending) = match self {
             Holds::Agents => (0, "md"),
@@ -93,7 +93,7 @@ impl Holds {
     }
 }
 
-/// The folders of a person and of a workspace, in the order in which they count: the last one most.
+/// The folders of a person and of a workspace, lowest priority first.
 pub(super) fn folders(config: &Path, workspace: &Path) -> Vec<Folder> {
     let own = Holds::ALL.into_iter().map(|holds| {
         let path = config.join(holds.folder());
@@ -115,7 +115,7 @@ pub(super) fn folders(config: &Path, workspace: &Path) -> Vec<Folder> {
     own.chain(of_project).collect()
 }
 
-/// All files with what tells that they have changed.
+/// All files, with what identifies their state.
 pub(super) fn stamped(folders: &[Folder], problems: &mut Vec<String>) -> Vec<(File, Stamp)> {
     let mut stamped = Vec::new();
     for folder in folders {
@@ -153,7 +153,7 @@ fn name(folder: &Folder, inner: &Path) -> String {
     Path::new(&folder.name).join(inner).display().to_string()
 }
 
-/// What a file says; `None` if it cannot be read, or was removed since it was listed.
+/// The content of a file; `None` if it cannot be read, or was removed since it was listed.
 pub(super) fn text(file: &File, problems: &mut Vec<String>) -> Option<String> {
     let read = read_regular(&file.path, LONGEST_FILE).and_then(|bytes| {
         String::from_utf8(bytes)
@@ -169,7 +169,7 @@ pub(super) fn text(file: &File, problems: &mut Vec<String>) -> Option<String> {
     }
 }
 
-/// The files with this ending below a folder, at most so many folders deep.
+/// The files with this ending below a folder, at most this many folders deep.
 pub(in crate::settings) fn below(folder: &Path, depth: usize, ending: &str) -> Found {
     let mut found = Found::default();
     let mut folders = vec![(PathBuf::new(), 0)];

@@ -1,8 +1,8 @@
-//! What people add with files: types of subagents, skills, slash commands and tools; the person's own, and a project's once
-//! it is trusted.
+//! What people add with files: types of subagents, skills, slash commands and tools; the person's own, and a
+//! project's once it is trusted.
 //!
-//! The files are looked at before every request, and all of them are read again when one has changed. A mistake in a file is named
-//! with its line; the others count all the same.
+//! The files are checked before every request, and all of them are read again when one has changed. A mistake in a
+//! file is reported with its line; the other files are used nevertheless.
 
 mod agents;
 mod commands;
@@ -22,20 +22,20 @@ use crate::config::front_matter::{FrontMatter, Mistake};
 use crate::permissions::check_rule;
 use crate::protocol::{AgentKind, Allows, Extensions, NamedFile};
 
-/// A longer description is cut: every request carries all of them.
+/// A longer description is cut, because every request contains all of them.
 const LONGEST_DESCRIPTION: usize = 2_000;
 /// A longer name would be cut on the screen.
 const LONGEST_NAME: usize = 64;
 
-/// Everything that files add to a session. A clone stands for the same.
+/// Everything that files add to a session. Clones share the same state.
 #[derive(Clone)]
 pub struct Catalogue(Arc<Mutex<State>>);
 
 /// Where the files are, and what they cannot change.
 pub struct Sources<'s> {
-    /// The tools of a subagent that only looks.
+    /// The tools of a read-only subagent.
     pub read_only: Vec<String>,
-    /// The slash commands of the program, which keep their meaning.
+    /// The built-in slash commands, which cannot be replaced.
     pub built_in_commands: Vec<String>,
     /// The person's folder.
     pub config: &'s Path,
@@ -43,7 +43,7 @@ pub struct Sources<'s> {
     pub trusts: Trusts,
 }
 
-/// Says whether a project is trusted with what it says now.
+/// Tells whether a project is trusted with its current content.
 pub type Trusts = Box<dyn Fn() -> bool + Send + Sync>;
 
 struct State {
@@ -51,20 +51,20 @@ struct State {
     built_in_commands: Vec<String>,
     folders: Vec<Folder>,
     trusts: Trusts,
-    /// What the files were when they were read last.
+    /// The state of the files when they were last read.
     seen: Vec<(File, Stamp)>,
-    /// What the project's files said when they were trusted.
+    /// The content of the project's files when they were trusted.
     trusted: HashMap<PathBuf, String>,
     now: Arc<Extensions>,
 }
 
 impl Catalogue {
-    /// Only what comes with the program.
+    /// Only the built-in ones.
     pub fn built_in(read_only: Vec<String>) -> Self {
         Self::new(read_only, Vec::new(), Vec::new(), Box::new(|| false))
     }
 
-    /// With what the files of the person and of a workspace add, and what is wrong with them.
+    /// Adds what the files of the person and of a workspace define, and returns their problems.
     pub fn read(sources: Sources<'_>) -> (Self, Vec<String>) {
         let folders = folders(sources.config, sources.workspace);
         let catalogue = Self::new(
@@ -98,12 +98,12 @@ impl Catalogue {
         })))
     }
 
-    /// What there is now.
+    /// The current extensions.
     pub fn now(&self) -> Arc<Extensions> {
         self.lock().now.clone()
     }
 
-    /// The type of subagent of this name; the error lists those that there are.
+    /// The type of subagent with this name; the error lists the known ones.
     pub fn find(&self, name: &str) -> Result<AgentKind, String> {
         let now = self.now();
         let found = now.agents.iter().find(|kind| kind.name == name);
@@ -116,7 +116,8 @@ impl Catalogue {
         })
     }
 
-    /// Reads the files again if they have changed; what is wrong with them then. Costs a look at each file.
+    /// Reads the files again if they have changed, and returns their problems then. Costs a file system call per
+    /// file.
     pub fn refresh(&self) -> Option<Vec<String>> {
         let mut state = self.lock();
         let mut problems = Vec::new();
@@ -150,7 +151,7 @@ impl State {
                 }
                 Holds::Skills => skills::skill(&text, &file, problems)
                     .map(|skill| put(&mut now.skills, skill, |skill| &skill.name)),
-                // Which of two tools of one name counts is decided where they are offered, and both are named there.
+                // If two tools have the same name, the registry decides which one is used, and names both.
                 Holds::Tools => tools::tool(&text, &file).map(|tool| now.tools.push(tool)),
             };
             if let Err(Mistake { line, problem }) = added {
@@ -173,7 +174,7 @@ impl State {
         self.now = Arc::new(now);
     }
 
-    /// The files that count, with what they say: those of a project only with what it is trusted with.
+    /// The files that are used, with their contents: those of a project only with the content that was trusted.
     fn readable(&mut self, problems: &mut Vec<String>) -> Vec<(File, String)> {
         let has_project = self.seen.iter().any(|(file, _)| file.of_project);
         let trusts = has_project && (self.trusts)();
@@ -197,7 +198,7 @@ impl State {
     }
 }
 
-/// Says which files of a project do not count.
+/// A message about the files of a project that are not used.
 fn not_trusted(files: &[&str]) -> Option<String> {
     let (first, others) = files.split_first()?;
     let what = match others.len() {
@@ -210,7 +211,7 @@ fn not_trusted(files: &[&str]) -> Option<String> {
     ))
 }
 
-/// Adds one; of two with one name the later one counts.
+/// Adds an item; it replaces an earlier one with the same name.
 fn put<T>(list: &mut Vec<T>, new: T, name: impl Fn(&T) -> &str) {
     let position = list.iter().position(|known| name(known) == name(&new));
     if let Some(position) = position {
@@ -219,13 +220,13 @@ fn put<T>(list: &mut Vec<T>, new: T, name: impl Fn(&T) -> &str) {
     list.push(new);
 }
 
-/// A name that can be typed behind a slash.
+/// Whether a name can be typed after a slash.
 fn is_name(name: &str) -> bool {
     let fits = |letter: char| letter.is_alphanumeric() || "-_:".contains(letter);
     !name.is_empty() && name.chars().count() <= LONGEST_NAME && name.chars().all(fits)
 }
 
-/// What `allowed-tools` says. A rule that is none is a problem, and the others count.
+/// The rules in `allowed-tools`. An invalid rule is reported, and the others are used.
 fn allows(found: &FrontMatter, file: &File, problems: &mut Vec<String>) -> Allows {
     let field = found.field("allowed-tools");
     let mut rules = found.rules("allowed-tools");
@@ -246,7 +247,7 @@ fn allows(found: &FrontMatter, file: &File, problems: &mut Vec<String>) -> Allow
     }
 }
 
-/// Whether the model may use it by itself. What cannot be read as yes or no keeps the model from it.
+/// Whether the model may use it by itself. A value that is neither yes nor no means no.
 fn for_model(found: &FrontMatter, file: &File, problems: &mut Vec<String>) -> bool {
     const KEY: &str = "disable-model-invocation";
     match found.text(KEY).as_deref() {
@@ -263,7 +264,7 @@ fn for_model(found: &FrontMatter, file: &File, problems: &mut Vec<String>) -> bo
     }
 }
 
-/// What a file says about itself, or else its first line.
+/// The description in the front matter, or else the first line.
 fn description(found: &FrontMatter) -> Option<String> {
     let first = || {
         let mut lines = found.body.lines().map(str::trim);
@@ -274,7 +275,7 @@ fn description(found: &FrontMatter) -> Option<String> {
     Some(description.chars().take(LONGEST_DESCRIPTION).collect())
 }
 
-/// A file of which nothing would reach the model.
+/// The problem of a file without any text for the model.
 fn empty() -> Mistake {
     Mistake {
         line: 1,

@@ -29,7 +29,7 @@ pub(super) fn skill(text: &str, file: &File, problems: &mut Vec<String>) -> Resu
     })
 }
 
-/// The skill as the person types it.
+/// The skill as a command that the person can type.
 pub(super) fn typed(skill: &Skill) -> CustomCommand {
     CustomCommand {
         name: skill.name.clone(),

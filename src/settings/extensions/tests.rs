@@ -44,7 +44,7 @@ impl Place {
 fn put(folder: &Path, name: &str, text: &str) {
     let inner = folder.join(name);
     std::fs::create_dir_all(inner.parent().expect("a folder")).expect("made");
-    // Under another name first, so that each version is another file, whatever the clock says.
+    // First under another name, so that each version is a different file, whatever the clock says.
     let new = folder.join(format!("{name}.new"));
     std::fs::write(&new, text).expect("written");
     std::fs::rename(new, folder.join(name)).expect("renamed");
@@ -60,7 +60,7 @@ fn names(catalogue: &Catalogue) -> Vec<String> {
 }
 
 #[test]
-fn a_file_says_all_about_its_type() {
+fn a_file_defines_all_fields_of_its_type() {
     let place = Place::new();
     put(&place.config.join("agents"), "r.md", REVIEWER);
     let (catalogue, problems) = place.read();
@@ -79,7 +79,7 @@ fn a_file_says_all_about_its_type() {
 }
 
 #[test]
-fn an_unknown_type_is_answered_with_those_that_there_are() {
+fn an_unknown_type_is_answered_with_the_known_ones() {
     let catalogue = Catalogue::built_in(Vec::new());
     let wrong = catalogue.find("nobody").expect_err("unknown");
     assert_eq!(
@@ -124,7 +124,7 @@ fn mistakes_are_named_with_file_and_line_and_the_rest_works() {
 }
 
 #[test]
-fn a_project_s_type_counts_more_than_the_person_s() {
+fn a_projects_type_overrides_the_persons() {
     let place = Place::new();
     let (claude, project) = (".claude/agents", ".agent-tui/agents");
     put(&place.config.join("agents"), "r.md", REVIEWER);
@@ -166,7 +166,7 @@ fn files_are_read_again_only_when_they_have_changed() {
 }
 
 #[test]
-fn what_a_project_says_counts_once_it_is_trusted() {
+fn the_types_of_a_project_are_used_once_it_is_trusted() {
     let place = Place::new();
     let folder = place.workspace.join(".claude/agents");
     put(&folder, "r.md", REVIEWER);
@@ -198,7 +198,7 @@ fn problem(problems: &[String], folder: &Path) -> String {
 }
 
 #[test]
-fn a_skill_says_when_to_use_it_and_what_it_allows() {
+fn a_skill_has_a_description_and_allowed_tools() {
     let place = Place::new();
     let folder = own(&place, "skills");
     let text = "---\nname: pdf\ndescription: Fill in forms\nallowed-tools: Read, Bash(pdftk:*)\n---\nUse pdftk.";
@@ -226,7 +226,7 @@ fn a_skill_says_when_to_use_it_and_what_it_allows() {
         "Say hello"
     );
     assert!(pdf.for_model && !now.skill("hidden").expect("known").for_model);
-    // The person types each of them.
+    // The person can type each of them.
     let typed = now.command("hidden").expect("typed");
     assert_eq!(typed.skill, Some(folder.join("hidden")));
     assert!(!typed.for_model);
@@ -336,7 +336,7 @@ type = "string"
 "#;
 
 #[test]
-fn a_tool_says_what_it_takes_and_what_runs() {
+fn a_tool_has_its_schema_and_its_command() {
     let place = Place::new();
     put(&own(&place, "tools"), "w.toml", TOOL);
     let json = "input_schema = '{\"type\": \"object\", \"properties\": {\"a\": {}}}'";
@@ -433,7 +433,7 @@ fn mistakes_in_tools_are_named_with_their_line() {
 }
 
 #[test]
-fn nothing_of_a_project_counts_before_it_is_trusted_and_a_change_is_not_trusted_by_itself() {
+fn nothing_of_a_project_is_used_before_it_is_trusted_and_a_change_needs_trust_again() {
     let place = Place::new();
     let project = place.workspace.join(".agent-tui");
     put(&project, "commands/c.md", "Do it.");
@@ -461,7 +461,7 @@ fn nothing_of_a_project_counts_before_it_is_trusted_and_a_change_is_not_trusted_
 }
 
 #[test]
-fn of_two_commands_with_one_name_the_project_s_counts() {
+fn a_projects_command_replaces_the_persons_of_the_same_name() {
     let place = Place::new();
     put(&own(&place, "commands"), "c.md", "Mine.");
     put(

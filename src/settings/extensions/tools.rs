@@ -1,4 +1,4 @@
-//! Tools of people's own: a TOML file that says what the model is told, and which command runs.
+//! Custom tools: a TOML file with the description for the model and the command to run.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ use super::files::File;
 use crate::config::front_matter::Mistake;
 use crate::protocol::{CustomTool, InterruptBehavior};
 
-/// How long a call may take, unless the file says otherwise.
+/// The default time limit of a call.
 const TIMEOUT: u64 = 120_000;
-/// A day: no call is waited for longer.
+/// The longest time limit: a day.
 const LONGEST_TIMEOUT: u64 = 24 * 60 * 60 * 1_000;
-/// What every provider takes.
+/// The longest name that every provider accepts.
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 16 << 10;
-/// Tools of servers begin with it.
+/// The prefix of tools of MCP servers.
 const OF_SERVERS: &str = "mcp__";
 
 #[derive(Deserialize)]
@@ -126,7 +126,7 @@ fn schema(written: toml::Value) -> Result<Value, String> {
     Ok(schema)
 }
 
-/// The line of a place in a text, from 1.
+/// The line of a position in a text, from 1.
 fn line(text: &str, at: Option<Range<usize>>) -> usize {
     let before = at.and_then(|at| text.get(..at.start)).unwrap_or_default();
     before.matches('\n').count() + 1

@@ -1,4 +1,4 @@
-//! What a tool prints that is more than text: JSON with blocks of content.
+//! Tool output that is more than text: JSON with content blocks.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::protocol::{Image, ResultBlock};
 use crate::tools::files::image::Format;
 use crate::tools::{ToolError, ToolOutput};
 
-/// The blocks, if it is JSON that has some. One that says `isError` is an error.
+/// The blocks, if the output is JSON with content. `isError` makes it an error.
 pub fn blocks(printed: &str) -> Option<Result<ToolOutput, ToolError>> {
     let printed = printed.trim();
     if !printed.starts_with('{') {
@@ -42,12 +42,12 @@ fn block(block: &Value) -> ResultBlock {
             None => ResultBlock::text(block.to_string()),
         },
         Some("image") => image(block).map_or_else(ResultBlock::text, ResultBlock::Image),
-        // The model may make something of what nobody here knows.
+        // The model may understand a block of an unknown kind.
         Some(_) | None => ResultBlock::text(block.to_string()),
     }
 }
 
-/// An image in the words of either protocol; the error says what is wrong with it.
+/// An image in the format of either protocol; the error says what is wrong with it.
 fn image(block: &Value) -> Result<Image, String> {
     let data = block["data"].as_str().or(block["source"]["data"].as_str());
     let data = data.ok_or("(an image without data)")?;

@@ -44,7 +44,7 @@ async fn text(command: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_input_comes_on_stdin_and_as_a_variable_and_the_output_is_the_result() {
+async fn the_input_is_on_stdin_and_in_a_variable_and_the_output_is_the_result() {
     assert_eq!(text("cat").await, r#"{"city":"Bern"}"#);
     let same = r#"test "$(cat)" = "$AGENT_TUI_INPUT" && printf '%s' "$AGENT_TUI_INPUT""#;
     assert_eq!(text(same).await, r#"{"city":"Bern"}"#);
@@ -63,7 +63,7 @@ async fn it_runs_in_the_workspace_without_keys() {
 }
 
 #[tokio::test]
-async fn json_with_content_is_taken_as_blocks() {
+async fn json_with_content_becomes_blocks() {
     let content = json!({"content": [
         {"type": "text", "text": "Sunny"},
         {"type": "image", "data": PIXEL, "mimeType": "image/png"},
@@ -96,7 +96,7 @@ async fn json_with_content_is_taken_as_blocks() {
 }
 
 #[tokio::test]
-async fn json_without_content_is_text_and_content_can_say_that_it_is_an_error() {
+async fn json_without_content_is_text_and_content_can_be_an_error() {
     assert_eq!(text(r#"echo '{"a": 1}'"#).await, r#"{"a": 1}"#);
     assert_eq!(text(r#"echo '{"content": "plain"}'"#).await, "plain");
     let failing =
@@ -115,7 +115,7 @@ async fn an_exit_code_is_an_error_with_the_output_and_cancels_no_sibling() {
 }
 
 #[tokio::test]
-async fn one_that_takes_too_long_is_stopped_with_all_that_it_started() {
+async fn a_tool_that_takes_too_long_is_stopped_with_everything_it_started() {
     let scratch = Scratch::new();
     let slow = CustomTool {
         timeout_ms: 200,
@@ -132,7 +132,7 @@ async fn one_that_takes_too_long_is_stopped_with_all_that_it_started() {
 }
 
 #[tokio::test]
-async fn a_cancelled_one_ends_with_its_process_group() {
+async fn a_cancelled_tool_ends_with_its_process_group() {
     let scratch = Scratch::new();
     let cancel = scratch.cx.cancel.clone();
     let pids = scratch.path("pids");
@@ -154,7 +154,7 @@ async fn a_cancelled_one_ends_with_its_process_group() {
 }
 
 #[test]
-fn what_is_read_only_runs_beside_others_and_the_first_text_says_what_a_call_is_about() {
+fn a_read_only_tool_is_concurrency_safe_and_the_first_string_is_the_subject() {
     let input = json!({"days": 2, "city": "Bern"});
     for read_only in [true, false] {
         let tool = CustomTool {
@@ -168,7 +168,7 @@ fn what_is_read_only_runs_beside_others_and_the_first_text_says_what_a_call_is_a
 }
 
 #[test]
-fn an_input_that_does_not_fit_its_schema_is_refused() {
+fn an_input_that_does_not_match_the_schema_is_refused() {
     let custom = Custom::new(tool("true"));
     assert_eq!(custom.violations(&json!({"city": "Bern"})), [] as [&str; 0]);
     let violations = custom.violations(&json!({"days": "two"}));

@@ -43,6 +43,14 @@ pub fn matches(plan: &Plan, input: &Input) -> String {
     text
 }
 
+/// The matches in a few words, for the person.
+pub fn in_short(plan: &Plan) -> String {
+    match plan.count() {
+        0 => "no matches".to_owned(),
+        count => counted(count, plan.files.len()),
+    }
+}
+
 /// What was written.
 pub fn applied(plan: &Plan, files: &[(String, usize)]) -> String {
     let total = files.iter().map(|(_, count)| count).sum();

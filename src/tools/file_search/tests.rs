@@ -52,6 +52,20 @@ async fn without_a_replacement_matches_are_shown_with_their_lines() {
 }
 
 #[tokio::test]
+async fn the_person_reads_how_many_matches_there_are_in_how_many_files() {
+    let scratch = project();
+    for (pattern, sentence) in [
+        ("fo+", "5 matches in 2 files"),
+        ("two", "1 match in 1 file"),
+        ("absent", "no matches"),
+    ] {
+        let (tool, input) = (FileSearch::default(), json!({ "pattern": pattern }));
+        let output = scratch.run(&tool, input).await.expect("it runs");
+        assert_eq!(output.for_person.sentence.as_deref(), Some(sentence));
+    }
+}
+
+#[tokio::test]
 async fn a_preview_shows_the_changed_lines_and_how_to_apply_them_and_writes_nothing() {
     let scratch = project();
     let input = json!({"pattern": r"(\w+) (?<second>foo)", "replace_with": "${second}-$1 $$", "file_glob": "*.txt"});

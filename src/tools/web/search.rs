@@ -1,4 +1,4 @@
-//! Asks a search service, and reads its answer. The key goes into a header and nowhere else.
+//! Queries a search service. The key goes into a header and nowhere else.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use crate::config::without_keys;
 use crate::protocol::{Backend, Found, SearchService};
 use crate::text::shortened;
 
-/// Everything together.
+/// The time limit for the whole search.
 const PATIENCE: Duration = Duration::from_secs(20);
 const CONNECT: Duration = Duration::from_secs(10);
-/// More pages than this are not shown, however many a service finds.
+/// The most pages that are shown.
 const MOST_RESULTS: usize = 10;
-/// More of an answer is not read.
+/// The most that is read of an answer.
 const LONGEST_ANSWER: usize = 4 << 20;
-/// More of one page's text is not shown.
+/// The longest text of one page.
 const LONGEST_TEXT: usize = 1_000;
-/// More of what a service says about an error is not repeated.
+/// The longest error message of a service that is repeated.
 const LONGEST_REASON: usize = 200;
 
-/// What is looked for, and where.
+/// A query with its domains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     pub query: String,
@@ -95,7 +95,7 @@ fn in_seconds(after: Option<&str>) -> String {
         .unwrap_or_default()
 }
 
-/// The pages that the service finds, the best first.
+/// The pages that the service finds, best first.
 pub async fn search(service: &SearchService, question: &Question) -> Result<Vec<Found>, Problem> {
     let key = key(service)?;
     let asking = ask(service, question, key.as_deref());
@@ -108,7 +108,7 @@ pub async fn search(service: &SearchService, question: &Question) -> Result<Vec<
 }
 
 impl Question {
-    /// Whether a page is one of those that are wanted. Services do not all obey.
+    /// Whether a page is in the wanted domains. Not all services respect them.
     fn keeps(&self, url: &str) -> bool {
         let host = Url::parse(url).ok();
         let host = host.as_ref().and_then(Url::host_str).unwrap_or_default();
@@ -120,7 +120,7 @@ impl Question {
             && !self.blocked.iter().any(is_below)
     }
 
-    /// The query with its domains in the words that search engines know.
+    /// The query with its domains in the syntax of search engines.
     fn with_sites(&self) -> String {
         let mut query = self.query.clone();
         let sites: Vec<String> = self.allowed.iter().map(|it| format!("site:{it}")).collect();
@@ -140,7 +140,7 @@ impl Question {
     }
 }
 
-/// The key of a service, where it has one. One that is at an address of its own may do without.
+/// The key of a service, if it has one. A service at a custom address may work without.
 fn key(service: &SearchService) -> Result<Option<String>, Problem> {
     let Some(variable) = service.key_variable() else {
         return Ok(None);
@@ -185,7 +185,7 @@ async fn ask(
         .and_then(|value| value.to_str().ok())
         .map(str::to_owned);
     let mut body = read(response).await.map_err(unreached)?;
-    // A service may repeat the key in what it says.
+    // A service may repeat the key in its message.
     without_keys(
         &mut body,
         &key.map(str::to_owned).into_iter().collect::<Vec<_>>(),
@@ -209,7 +209,7 @@ async fn ask(
     })
 }
 
-/// Where the service takes questions. Its setting may be the host, a part of the path or all of it.
+/// The address for queries. The setting may contain only the host, or also the path.
 fn address(service: &SearchService) -> Result<Url, Problem> {
     let path = match service.backend {
         Backend::Searxng | Backend::Tavily => "/search",
@@ -234,7 +234,7 @@ fn client(url: &Url) -> reqwest::Result<Client> {
     let mut builder = Client::builder()
         .user_agent(concat!("agent-tui/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
-        // The key goes to the host that the settings name, and to no other.
+        // The key must only go to the host that the settings name.
         .redirect(reqwest::redirect::Policy::none());
     if url.scheme() == "http" {
         builder = builder.no_proxy();
@@ -251,7 +251,7 @@ fn request(client: &Client, mut url: Url, backend: Backend, question: &Question)
             client.get(url)
         }
         Backend::Brave => {
-            // With domains more are dropped afterwards.
+            // Ask for more results, because some are dropped because of their domain.
             let count = if question.blocked.is_empty() {
                 "10"
             } else {
@@ -311,7 +311,7 @@ fn refused(
 ) -> Problem {
     let name = service.backend.name();
     let reason = reason(status, body);
-    // Brave calls a wrong key an input that it cannot process.
+    // Brave reports a wrong key as an input that it cannot process.
     let is_about_key = matches!(
         (status, service.backend),
         (StatusCode::UNAUTHORIZED, _) | (StatusCode::FORBIDDEN, Backend::Brave | Backend::Tavily)
@@ -338,7 +338,7 @@ fn refused(
     }
 }
 
-/// What the service says about it, wherever it says it.
+/// The service's error message, wherever it is in the answer.
 fn reason(status: StatusCode, body: &[u8]) -> String {
     let answer: Value = serde_json::from_slice(body).unwrap_or_default();
     let places = [
@@ -364,11 +364,11 @@ fn reason(status: StatusCode, body: &[u8]) -> String {
     shortened(&said.join(" · "), LONGEST_REASON, "…").into_owned()
 }
 
-/// The pages in an answer; `None` where it has none of the lists that it should have.
+/// The pages in an answer; `None` if the expected list is missing.
 fn results(backend: Backend, answer: &Value) -> Option<Vec<Found>> {
     let (list, text) = match backend {
         Backend::Searxng | Backend::Tavily => (answer.get("results")?, "content"),
-        // Without any page there is no list.
+        // Without results there is no list.
         Backend::Brave if answer.get("web").is_none() && answer.get("query").is_some() => {
             return Some(Vec::new());
         }
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_stands_for_all_below_it() {
+    fn a_domain_includes_its_subdomains() {
         let question = Question {
             query: "q".into(),
             allowed: vec!["rust-lang.org".into(), "docs.rs".into()],

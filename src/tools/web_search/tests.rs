@@ -22,7 +22,7 @@ fn service(backend: Backend, url: &str, key_env: Option<&str>) -> protocol::WebS
     })
 }
 
-/// Every request answered so.
+/// Answers every request with this.
 fn always(reply: Vec<u8>) -> Server {
     Server::start([("*", reply)])
 }
@@ -45,7 +45,7 @@ const PAGES: &str = r#"[
 ]"#;
 
 #[tokio::test]
-async fn each_service_is_asked_in_its_own_way_and_gives_title_address_and_text() {
+async fn each_service_is_queried_in_its_own_format_and_gives_title_address_and_text() {
     let listed = "Search results for \"rust async\":\n\n\
                   1. Async book\n   https://rust-lang.github.io/async-book/\n   How to write async Rust\n\n\
                   2. Tokio\n   https://tokio.rs/";
@@ -97,7 +97,7 @@ async fn each_service_is_asked_in_its_own_way_and_gives_title_address_and_text()
 }
 
 #[tokio::test]
-async fn domains_go_with_the_question_and_are_kept_to() {
+async fn domains_are_sent_with_the_query_and_enforced() {
     let body = r#"{"results": [
         {"title": "a", "url": "https://docs.rs/a", "content": ""},
         {"title": "b", "url": "https://old.docs.rs/b", "content": ""},
@@ -140,7 +140,7 @@ async fn a_search_without_results_says_so() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_named_and_the_key_is_not() {
+async fn errors_are_named_without_the_key() {
     let key = std::env::var("PATH").expect("every process has one");
     let detail = |text: &str| format!(r#"{{"detail": {{"error": "{text}"}}}}"#);
     let wrong_key = format!("Unauthorized: {key} is wrong");
@@ -196,7 +196,7 @@ async fn what_goes_wrong_is_named_and_the_key_is_not() {
 }
 
 #[tokio::test]
-async fn a_service_that_is_not_there_or_has_no_key_says_what_to_do() {
+async fn an_unreachable_service_or_a_missing_key_is_an_error_with_a_hint() {
     let said = problem(service(Backend::Searxng, "http://127.0.0.1:1", None)).await;
     assert!(
         said.starts_with("searxng at 127.0.0.1 can't be reached: "),
@@ -214,7 +214,7 @@ async fn a_service_that_is_not_there_or_has_no_key_says_what_to_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_service_that_stays_silent_is_given_up() {
+async fn a_service_that_does_not_answer_times_out() {
     let server = always(Vec::new());
     let said = problem(service(Backend::Searxng, &server.url(""), None)).await;
     assert_eq!(said, "searxng did not answer within 20 seconds");
@@ -241,7 +241,7 @@ async fn a_search_can_be_cancelled() {
 }
 
 #[tokio::test]
-async fn inputs_that_no_service_takes_are_refused_before() {
+async fn invalid_inputs_are_refused_before_the_search() {
     let server = always(answered("200 OK", r#"{"results": []}"#));
     for (input, expected) in [
         (json!({"query": " "}), "`query` is empty"),
@@ -262,7 +262,7 @@ async fn inputs_that_no_service_takes_are_refused_before() {
 }
 
 #[test]
-fn it_is_there_only_where_the_settings_say_who_searches() {
+fn it_is_offered_only_if_the_settings_name_a_search() {
     let about = |search| DescribeCx {
         search,
         ..DescribeCx::default()

@@ -19,6 +19,8 @@ use crate::ui::text::{
 
 /// The subject is not shortened below this to make room for the words after it.
 const SHORTEST_SUBJECT: usize = 10;
+/// What a call found is cut to fit, but not to less than this.
+const SHORTEST_FOUND: usize = 12;
 /// How many rows of a change are shown before it is folded.
 const FOLDED_DIFF: usize = 16;
 /// How many rows of a change are shown while it is still being written.
@@ -95,8 +97,14 @@ fn head(call: &Call, nested: Option<&Nested>, state: &AppState, cx: &CellContext
         Some(nested) => subagent::tail(call, nested, words(call, state)),
         None => words(call, state),
     };
-    let enough = width(&tail) + GAP + width(first).min(SHORTEST_SUBJECT);
-    let tail = if enough <= room { tail } else { String::new() };
+    let most = room.saturating_sub(GAP + width(first).min(SHORTEST_SUBJECT));
+    let tail = if width(&tail) <= most {
+        tail
+    } else if found(call).is_some() && most >= SHORTEST_FOUND {
+        truncate(&tail, most)
+    } else {
+        String::new()
+    };
     let taken = if tail.is_empty() {
         0
     } else {
@@ -293,6 +301,17 @@ pub fn outcome_words(call: &Call, completed: &Completed) -> String {
 fn ran_in_background(call: &Call) -> Option<String> {
     let ended = call.times.background_ended?;
     call.ran(ended).map(seconds)
+}
+
+/// What a successful call says that it found, in words for the person.
+fn found(call: &Call) -> Option<&str> {
+    let completed = call.completed()?;
+    let succeeded = completed.outcome == CallOutcome::Succeeded;
+    completed
+        .for_person
+        .sentence
+        .as_deref()
+        .filter(|_| succeeded)
 }
 
 /// How a call ended, if it did not simply succeed.

@@ -193,4 +193,9 @@ fn a_call_that_went_well_says_what_it_found() {
         screen.lines_with("WebFetch"),
         ["✓ WebFetch https://rust-lang.org/  Rust · 12.0 KB · 0.12s"]
     );
+    screen.resize(40, 24);
+    assert_eq!(
+        screen.lines_with("WebFetch"),
+        ["✓ WebFetch https://r…  Rust · 12.0 KB …"]
+    );
 }
