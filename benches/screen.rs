@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use agent_tui::app::{AppState, DiffStyle, Msg, Settings, update};
 use agent_tui::keymap::Keymap;
 use agent_tui::protocol::{
-    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Ending, ForPerson, Message, Mode,
-    SessionEvent, SessionId, SessionOpened, Shown, Spending, Told, ToolResult, TurnEvent, TurnId,
-    TurnSummary, Usage,
+    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Ending, ForPerson, Message, Mode, Phase,
+    SessionEvent, SessionId, SessionOpened, Shown, Spending, Subagent, Told, ToolResult, TurnEvent,
+    TurnId, TurnSummary, Usage,
 };
 use agent_tui::theme::{Depth, Theme};
 use agent_tui::ui::{self, Caches};
@@ -59,6 +59,16 @@ fn main() -> ExitCode {
             0.5,
         ),
         Figure::new("a frame at 500×200 with 50,000 lines", large_frame(), 50.0),
+        Figure::new(
+            "1,000 deltas of ten subagents, out of view",
+            deltas_of_subagents(),
+            10.0,
+        ),
+        Figure::new(
+            "key to frame, ten subagents stream",
+            key_beside_subagents(),
+            0.5,
+        ),
     ];
     let mut missed = 0;
     for figure in &figures {
@@ -197,6 +207,85 @@ fn exchange(number: usize) -> Vec<Told> {
     events
         .map(|event| AgentEvent::Turn(turn, event).into())
         .collect()
+}
+
+/// A turn in which ten subagents were started, and each has its prompt.
+fn with_subagents() -> Screen {
+    let mut screen = Screen::with_messages(WIDTH, HEIGHT, 10);
+    let turn = TurnId {
+        agent: AgentId::MAIN,
+        number: 100,
+    };
+    screen.hear(AgentEvent::Turn(
+        turn,
+        TurnEvent::Prompted(Message::user("split it")),
+    ));
+    for number in 1..=SUBAGENTS {
+        let call = CallRef::main(number);
+        let mut hear = |event| {
+            let at = Duration::ZERO;
+            screen.hear(AgentEvent::Call { call, at, event });
+        };
+        hear(CallEvent::Arriving {
+            tool: "Task".to_owned(),
+        });
+        hear(CallEvent::Reached(Phase::Running));
+        let agent = AgentId(1 + number);
+        hear(CallEvent::Started(Subagent {
+            agent,
+            call,
+            kind: "explore".to_owned(),
+            description: format!("part {number}"),
+            model: "m".to_owned(),
+            background: false,
+        }));
+        let turn = TurnId { agent, number: 1 };
+        for event in [
+            TurnEvent::Prompted(Message::user("look")),
+            TurnEvent::Requested { attempt: 0 },
+        ] {
+            screen.hear(AgentEvent::Turn(turn, event));
+        }
+    }
+    screen.draw();
+    screen
+}
+
+const SUBAGENTS: u32 = 10;
+
+/// One delta of each subagent.
+fn delta_of_each(screen: &mut Screen) {
+    for number in 1..=SUBAGENTS {
+        let agent = AgentId(1 + number);
+        let turn = TurnId { agent, number: 1 };
+        let text = TurnEvent::Text("some **words** of an answer ".to_owned());
+        let event = AgentEvent::Turn(turn, text);
+        screen.state.can_show(&event);
+        screen.hear(event);
+    }
+}
+
+/// What ten subagents that write a hundred deltas a second each cost in a second, apart from frames.
+fn deltas_of_subagents() -> Duration {
+    let mut screen = with_subagents();
+    median(|| {
+        let begun = Instant::now();
+        for _ in 0..100 {
+            delta_of_each(&mut screen);
+        }
+        begun.elapsed()
+    })
+}
+
+fn key_beside_subagents() -> Duration {
+    let mut screen = with_subagents();
+    median(|| {
+        delta_of_each(&mut screen);
+        let begun = Instant::now();
+        screen.press(KeyCode::Char('x'));
+        screen.draw();
+        begun.elapsed()
+    })
 }
 
 fn first_frame() -> Duration {

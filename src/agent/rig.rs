@@ -488,13 +488,7 @@ pub fn call(id: &str, tool: &str, input: Value) -> Block {
 
 /// Runs hooks in the scratch directory.
 fn runner(scratch: &Scratch, hooks: Vec<Hook>) -> Runner {
-    let session = SessionId("s".into());
+    let (session, log) = (SessionId("s".into()), Path::new("/log.jsonl"));
     let programs = scratch.cx.env.programs.clone();
-    Runner::new(
-        hooks,
-        &scratch.root,
-        session,
-        Path::new("/log.jsonl"),
-        programs,
-    )
+    Runner::new(hooks, &scratch.root, session, log, programs)
 }
