@@ -31,10 +31,11 @@ use agent_tui::git::Git;
 use agent_tui::permissions::Rules;
 use agent_tui::process::Programs;
 use agent_tui::protocol::{
-    AgentEvent, AgentId, Block, Command as Ask, Mode, SessionCommand, SessionId, TurnEvent,
+    AgentEvent, Block, Command as Ask, Mode, SessionCommand, SessionId, TurnEvent,
 };
 use agent_tui::provider::script::Script;
 use agent_tui::provider::{Decoder, anthropic, retry, sse};
+use agent_tui::session::subagents::PastSubagents;
 use agent_tui::session::{History, Log, Writer};
 use agent_tui::settings::extensions::Catalogue;
 use agent_tui::tools::Environment;
@@ -264,7 +265,7 @@ fn spawn(
         log: Writer::new(Log::create(&home.join("log.jsonl")).expect("a log")),
         history: History::default(),
         orders,
-        last_agent: AgentId::MAIN,
+        subagents: PastSubagents::default(),
         past: Vec::new(),
         branch: None,
         context_window: None,
