@@ -1,7 +1,8 @@
 //! Writes what was planned: all files, or none.
 //!
-//! Every file is opened and checked before the first one is written. If a later step fails or the call is cancelled,
-//! the files that were already written are restored.
+//! Every file is opened and checked before the first one is written. They are written in batches, because waiting for
+//! the disk once per file would take seconds. If a later step fails or the call is cancelled, the files that were
+//! already written are restored.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -11,7 +12,7 @@ use super::report;
 use crate::permissions::Places;
 use crate::protocol::{FileDiff, PartOfFile, ResultBlock};
 use crate::tools::files::FileError;
-use crate::tools::files::document::{Document, Need};
+use crate::tools::files::document::{Document, Need, batch};
 use crate::tools::files::matching::Splice;
 use crate::tools::files::part::{left_out, splices};
 use crate::tools::files::saved::{NOTHING_ALLOWED, Saved};
@@ -112,24 +113,23 @@ fn save(orders: Vec<(&Planned, Vec<Splice>)>, cx: &ToolCx) -> Result<Vec<Saved>,
     for (file, changes) in orders {
         let mut document = Document::open(&file.real, Need::Exactly(file.hash), cx, &found_below)?;
         document.splice_unseen(&changes);
+        if let Some(last) = documents.last() {
+            document.share_directory(last);
+        }
         documents.push(document);
     }
     let mut saved: Vec<Saved> = Vec::with_capacity(total);
-    for document in documents {
-        let written = if cx.cancel.is_cancelled() {
-            Err(FileError::Cancelled)
-        } else {
-            document.save(cx)
-        };
-        match written {
-            Ok(written) => saved.push(written),
-            Err(error) => return Err(take_back(&saved, error, cx)),
+    let mut documents = documents.into_iter();
+    while documents.len() > 0 {
+        let next = documents.by_ref().take(batch::SIZE).collect();
+        let (written, result) = batch::save(next, cx);
+        saved.extend(written);
+        if let Err(error) = result {
+            return Err(take_back(&saved, error, cx));
         }
         let done = saved.len();
-        if done == total || done.is_multiple_of(16) {
-            cx.progress
-                .report(format!("{done} of {total} files written"));
-        }
+        cx.progress
+            .report(format!("{done} of {total} files written"));
     }
     Ok(saved)
 }

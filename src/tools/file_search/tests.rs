@@ -262,6 +262,107 @@ async fn a_cancelled_change_restores_all_files() {
     assert_eq!(error.expect_err("cancelled").kind, ToolErrorKind::Cancelled);
 }
 
+/// More files than are written together.
+fn many_files() -> (Scratch, Vec<String>) {
+    let scratch = Scratch::new();
+    let count = crate::tools::files::document::batch::SIZE + 6;
+    let names: Vec<String> = (0..count)
+        .map(|number| format!("{number:03}.txt"))
+        .collect();
+    for name in &names {
+        scratch.put(name, format!("foo in {name}\r\n"));
+    }
+    (scratch, names)
+}
+
+/// Applies the change, with `before_last` called when the last file is announced.
+async fn apply_watched(
+    scratch: &Scratch,
+    last: &str,
+    before_last: impl Fn(&crate::tools::ToolCx) + Send + Sync + 'static,
+) -> Result<(), crate::tools::files::FileError> {
+    let input: Input = serde_json::from_value(replacing(&json!({}))).expect("an input");
+    let plan = super::planned(&input, &scratch.cx, crate::permissions::Places::default());
+    let plan = plan.await.expect("planned");
+    let (mut cx, outer, last) = (scratch.cx.clone(), scratch.cx.clone(), scratch.path(last));
+    cx.journal = crate::tools::Journal::new(move |change| {
+        if change.path == last {
+            before_last(&outer);
+        }
+        outer.journal.announce(change)
+    });
+    let done = tokio::task::spawn_blocking(move || super::apply::whole(&plan, &cx).map(drop));
+    done.await.expect("no panic")
+}
+
+fn names_in(scratch: &Scratch) -> Vec<String> {
+    let entries = std::fs::read_dir(scratch.path("")).expect("readable");
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Whether the last announced change of the file ends with the content that it has.
+fn journal_agrees(scratch: &Scratch, name: &str) -> bool {
+    let now = crate::tools::files::ContentHash::of(&scratch.bytes(name));
+    let announced = scratch.announced();
+    let last = announced
+        .iter()
+        .rfind(|change| change.path == scratch.path(name));
+    last.is_none_or(|change| change.after == now)
+}
+
+#[tokio::test]
+async fn many_files_are_changed_and_no_temporary_file_stays() {
+    let (scratch, names) = many_files();
+    apply_watched(&scratch, "none", |_| ()).await.expect("done");
+    for name in &names {
+        assert_eq!(scratch.bytes(name), format!("bar in {name}\r\n").as_bytes());
+        assert!(journal_agrees(&scratch, name), "{name}");
+    }
+    assert_eq!(names_in(&scratch), names);
+    assert_eq!(scratch.announced().len(), names.len());
+}
+
+#[tokio::test]
+async fn a_change_cancelled_among_many_files_restores_all_of_them() {
+    let (scratch, names) = many_files();
+    let last = names.last().expect("many");
+    let error = apply_watched(&scratch, last, |cx| cx.cancel.cancel()).await;
+    let error = error.expect_err("cancelled");
+    assert!(
+        matches!(error, crate::tools::files::FileError::Cancelled),
+        "{error}"
+    );
+    for name in &names {
+        assert_eq!(scratch.bytes(name), format!("foo in {name}\r\n").as_bytes());
+        assert!(journal_agrees(&scratch, name), "{name}");
+    }
+    assert_eq!(names_in(&scratch), names);
+}
+
+#[tokio::test]
+async fn another_program_that_saves_one_of_many_files_stops_the_whole_change() {
+    let (scratch, names) = many_files();
+    let last = names.last().expect("many").clone();
+    let path = scratch.path(&last);
+    let error = apply_watched(&scratch, &last, move |_| {
+        change_secretly(&path, b"foo of another!\n");
+    });
+    let error = error.await.expect_err("it changed").to_string();
+    assert!(error.ends_with("No file was changed"), "{error}");
+    assert_eq!(scratch.bytes(&last), b"foo of another!\n");
+    for name in names.iter().filter(|name| **name != last) {
+        assert_eq!(scratch.bytes(name), format!("foo in {name}\r\n").as_bytes());
+        assert!(journal_agrees(&scratch, name), "{name}");
+    }
+    assert_eq!(names_in(&scratch), names);
+}
+
 #[tokio::test]
 async fn files_that_must_not_be_changed_are_left_out_and_named() {
     let mut scratch = project();

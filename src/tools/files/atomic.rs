@@ -57,6 +57,13 @@ pub enum Step {
     Verify,
 }
 
+/// The new content of a file in a temporary file next to it, synced. Dropping it removes the temporary file.
+pub struct Prepared<'a> {
+    temporary: Temporary<'a>,
+    expected: Expected,
+    lost_owner: Option<LostOwner>,
+}
+
 /// Makes `content` the content of the file at `place`, if the file there is the expected one.
 pub fn replace(
     place: &Place,
@@ -75,8 +82,26 @@ fn replace_watched(
     locks: &Locks,
     before: &mut dyn FnMut(Step) -> io::Result<()>,
 ) -> Result<Written, FileError> {
+    prepare_watched(place, content, expected, before)?.finish_watched(locks, before)
+}
+
+/// The first half of [`replace`]: everything that waits for the disk. [`Prepared::finish`] is the second.
+pub fn prepare<'a>(
+    place: &'a Place,
+    content: &[u8],
+    expected: Expected,
+) -> Result<Prepared<'a>, FileError> {
+    prepare_watched(place, content, expected, &mut |_| Ok(()))
+}
+
+fn prepare_watched<'a>(
+    place: &'a Place,
+    content: &[u8],
+    expected: Expected,
+    before: &mut dyn FnMut(Step) -> io::Result<()>,
+) -> Result<Prepared<'a>, FileError> {
     let mut step = Step::CreateTemporary;
-    let mut attempt = || -> io::Result<Attempt> {
+    let mut attempt = || -> io::Result<Prepared<'a>> {
         let mut enter = |next: Step| {
             step = next;
             before(next)
@@ -92,49 +117,81 @@ fn replace_watched(
         };
         enter(Step::Sync)?;
         temporary.file.sync_all()?;
-        let Ok(_alone) = locks.hold(place.real()) else {
-            return Ok(Attempt::Busy);
-        };
-        enter(Step::Check)?;
-        let Some(other_links) = check(place, expected)? else {
-            return Ok(Attempt::Unexpected);
-        };
-        enter(Step::Rename)?;
-        let moved = temporary.move_into_place(expected)?;
-        // The new content is in place; a failure from here on does not change that.
-        let _ = enter(Step::Verify);
-        let stamp = match moved {
-            Moved::Overtaken => None,
-            Moved::Into(stamp) => temporary.is_in_place().then_some(stamp),
-        };
-        Ok(match stamp {
-            None => Attempt::Unexpected,
-            Some(stamp) => Attempt::Written(Written {
-                stamp,
-                other_links,
-                lost_owner,
-            }),
+        Ok(Prepared {
+            temporary,
+            expected,
+            lost_owner,
         })
     };
-    match attempt() {
-        Ok(Attempt::Written(written)) => Ok(written),
-        Ok(Attempt::Unexpected) => Err(unexpected(place, expected)),
-        Ok(Attempt::Busy) => Err(FileError::Busy {
-            path: shown(place.real()),
-        }),
-        // The rename found a file although there was none before.
-        Err(error) if step == Step::Rename && error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(unexpected(place, expected))
+    attempt().map_err(|error| failed(step, place, expected, &error))
+}
+
+impl Prepared<'_> {
+    /// Moves the new content into place, if the file there is still the expected one.
+    pub fn finish(self, locks: &Locks) -> Result<Written, FileError> {
+        self.finish_watched(locks, &mut |_| Ok(()))
+    }
+
+    fn finish_watched(
+        mut self,
+        locks: &Locks,
+        before: &mut dyn FnMut(Step) -> io::Result<()>,
+    ) -> Result<Written, FileError> {
+        let (place, expected) = (self.temporary.place, self.expected);
+        let mut step = Step::Check;
+        let mut attempt = || -> io::Result<Attempt> {
+            let mut enter = |next: Step| {
+                step = next;
+                before(next)
+            };
+            let Ok(_alone) = locks.hold(place.real()) else {
+                return Ok(Attempt::Busy);
+            };
+            enter(Step::Check)?;
+            let Some(other_links) = check(place, expected)? else {
+                return Ok(Attempt::Unexpected);
+            };
+            enter(Step::Rename)?;
+            let moved = self.temporary.move_into_place(expected)?;
+            // The new content is in place; a failure from here on does not change that.
+            let _ = enter(Step::Verify);
+            let stamp = match moved {
+                Moved::Overtaken => None,
+                Moved::Into(stamp) => self.temporary.is_in_place().then_some(stamp),
+            };
+            Ok(match stamp {
+                None => Attempt::Unexpected,
+                Some(stamp) => Attempt::Written(Written {
+                    stamp,
+                    other_links,
+                    lost_owner: self.lost_owner,
+                }),
+            })
+        };
+        match attempt() {
+            Ok(Attempt::Written(written)) => Ok(written),
+            Ok(Attempt::Unexpected) => Err(unexpected(place, expected)),
+            Ok(Attempt::Busy) => Err(FileError::Busy {
+                path: shown(place.real()),
+            }),
+            // The rename found a file although there was none before.
+            Err(error) if step == Step::Rename && error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(unexpected(place, expected))
+            }
+            Err(error) => Err(failed(step, place, expected, &error)),
         }
-        Err(error) => Err(FileError::Write {
-            step: step.words(),
-            path: shown(place.real()),
-            cause: plain(&error),
-            state: match expected {
-                Expected::Nothing => "Nothing was created",
-                Expected::File { .. } => "The file is unchanged",
-            },
-        }),
+    }
+}
+
+fn failed(step: Step, place: &Place, expected: Expected, error: &io::Error) -> FileError {
+    FileError::Write {
+        step: step.words(),
+        path: shown(place.real()),
+        cause: plain(error),
+        state: match expected {
+            Expected::Nothing => "Nothing was created",
+            Expected::File { .. } => "The file is unchanged",
+        },
     }
 }
 

@@ -3,13 +3,15 @@
 //! From opening to saving, the file is locked against other calls of this process. Dropping a document changes
 //! nothing, so that a call can be previewed before the person is asked.
 
+pub mod batch;
+
 use std::ffi::OsString;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::atomic::{self, Expected};
+use super::atomic::{self, Expected, Written};
 use super::error::{FileError, human_size};
 use super::ledger::{Seen, Stale};
 use super::lock::PathLock;
@@ -319,53 +321,68 @@ impl Document {
     /// Writes the new text to the disk and the old one to the checkpoints, and updates the ledger. Blocks, because
     /// the journal must have the change before the disk does.
     pub fn save(self, cx: &ToolCx) -> Result<Saved, FileError> {
-        let env = &cx.env;
         let bytes = self.text.encode();
-        let announced = |place: &Place, before: Option<ContentHash>| {
-            let change = FileChange {
-                path: place.real().to_owned(),
-                before,
-                after: ContentHash::of(&bytes),
-            };
-            match cx.journal.announce(change.clone()) {
-                Ok(()) => Ok(change),
-                Err(NotLogged) => Err(FileError::GivenUp),
-            }
-        };
-        let (before, change, written) = match self.origin {
+        let (change, written) = match &self.origin {
             Origin::Nothing { directory, missing } => {
-                let (place, made) = Place::make(&directory, &missing).map_err(|error| {
+                let (place, made) = Place::make(directory, missing).map_err(|error| {
                     write_error("create the parent directories", &self.path, &error)
                 })?;
-                let change = announced(&place, None)?;
-                let written = atomic::replace(&place, &bytes, Expected::Nothing, &env.locks)?;
+                let change = announce(&place, None, &bytes, cx)?;
+                let written = atomic::replace(&place, &bytes, Expected::Nothing, &cx.env.locks)?;
                 made.keep();
-                (None, change, written)
+                (change, written)
             }
             Origin::File {
                 place,
                 stamp,
                 bytes: old,
             } => {
-                let hash = env.checkpoints.store(&old).map_err(|error| {
-                    write_error("keep the old content as a checkpoint", &self.path, &error)
-                })?;
-                let change = announced(&place, Some(hash))?;
-                let written =
-                    atomic::replace(&place, &bytes, Expected::File { stamp, hash }, &env.locks)?;
-                let before = Text::decode(&old).map_or_else(|_| String::new(), |text| text.content);
-                (Some(before), change, written)
+                let hash = self.store(old, cx)?;
+                let change = announce(place, Some(hash), &bytes, cx)?;
+                let expected = Expected::File {
+                    stamp: *stamp,
+                    hash,
+                };
+                let written = atomic::replace(place, &bytes, expected, &cx.env.locks)?;
+                (change, written)
             }
         };
+        Ok(self.saved(&bytes, change, written, cx))
+    }
+
+    /// Uses the open directory of `other` if both files are in it.
+    pub fn share_directory(&mut self, other: &Self) {
+        if let (Origin::File { place, .. }, Origin::File { place: other, .. }) =
+            (&mut self.origin, &other.origin)
+        {
+            place.share_directory(other);
+        }
+    }
+
+    /// Stores the old content as a checkpoint.
+    fn store(&self, old: &[u8], cx: &ToolCx) -> Result<ContentHash, FileError> {
+        cx.env.checkpoints.store(old).map_err(|error| {
+            write_error("keep the old content as a checkpoint", &self.path, &error)
+        })
+    }
+
+    /// Updates the ledger after `bytes` were written.
+    fn saved(self, bytes: &[u8], change: FileChange, written: Written, cx: &ToolCx) -> Saved {
         // Only needed to show the change again; the next change of the file stores it safely.
-        let _ = env.checkpoints.keep(&change.after, &bytes);
+        let _ = cx.env.checkpoints.keep(&change.after, bytes);
         let seen = self
             .seen
             .map(|position| self.text.position_in_file(position));
         cx.ledger
-            .record_write(&change.path, written.stamp, &bytes, &seen);
-        Ok(Saved {
-            name: shown_from(&self.path, &env.workspace),
+            .record_write(&change.path, written.stamp, bytes, &seen);
+        let before = match &self.origin {
+            Origin::Nothing { .. } => None,
+            Origin::File { bytes: old, .. } => {
+                Some(Text::decode(old).map_or_else(|_| String::new(), |text| text.content))
+            }
+        };
+        Saved {
+            name: shown_from(&self.path, &cx.env.workspace),
             path: self.path,
             before,
             after: self.text.content,
@@ -373,7 +390,25 @@ impl Document {
             stamp: written.stamp,
             other_links: written.other_links,
             lost_owner: written.lost_owner,
-        })
+        }
+    }
+}
+
+/// Tells the journal that `bytes` are about to be written.
+fn announce(
+    place: &Place,
+    before: Option<ContentHash>,
+    bytes: &[u8],
+    cx: &ToolCx,
+) -> Result<FileChange, FileError> {
+    let change = FileChange {
+        path: place.real().to_owned(),
+        before,
+        after: ContentHash::of(bytes),
+    };
+    match cx.journal.announce(change.clone()) {
+        Ok(()) => Ok(change),
+        Err(NotLogged) => Err(FileError::GivenUp),
     }
 }
 

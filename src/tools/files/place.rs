@@ -9,13 +9,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
 /// The name of a file in a directory that is held open.
 #[derive(Debug)]
 pub struct Place {
-    pub(super) directory: OwnedFd,
+    pub(super) directory: Arc<OwnedFd>,
     pub(super) name: OsString,
     real: PathBuf,
 }
@@ -47,7 +48,7 @@ impl Place {
             return Err(io::ErrorKind::IsADirectory.into());
         };
         Ok(Self {
-            directory: open_without_links(parent, DIRECTORY)?,
+            directory: Arc::new(open_without_links(parent, DIRECTORY)?),
             name: name.to_owned(),
             real: real.to_owned(),
         })
@@ -76,11 +77,25 @@ impl Place {
         }
         real.push(name);
         let place = Self {
-            directory: current,
+            directory: Arc::new(current),
             name: name.clone(),
             real,
         };
         Ok((place, made))
+    }
+
+    /// Uses the open directory of `other` if it is the same, so that many files in few directories do not need a file
+    /// descriptor each.
+    pub fn share_directory(&mut self, other: &Self) {
+        let identity = |place: &Self| {
+            let stat = rustix::fs::fstat(&place.directory).ok()?;
+            Some((stat.st_dev, stat.st_ino))
+        };
+        if self.real.parent() == other.real.parent()
+            && identity(self).is_some_and(|ours| identity(other) == Some(ours))
+        {
+            self.directory = other.directory.clone();
+        }
     }
 
     /// The path of the place, without links.
