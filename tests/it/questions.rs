@@ -33,15 +33,13 @@ fn a_question_that_was_open_when_the_program_was_killed_is_asked_again_and_its_a
     };
     let mut tui = spawn(Program::new(), &[]);
     tui.wait_for("❯").send("count\r");
-    tui.wait_for("Where should the counter live?");
+    tui.wait_for("Enter choose");
     tui.signal(Signal::KILL).exit();
 
     let mut again = spawn(tui.into_program(), &["--continue"]);
-    again.wait_for("Where should the counter live?");
+    armed(&mut again, "Enter choose").wait_for("Where should the counter live?");
     assert_eq!(server.received().len(), 1, "the model was not asked again");
-    armed(&mut again, "Enter choose")
-        .send("2")
-        .wait_for("As you wish.");
+    again.send("2").wait_for("As you wish.");
     let results = wire.results(&server.bodies()[1]);
     let [(id, answer)] = results.as_slice() else {
         panic!("{results:?}");
