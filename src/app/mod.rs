@@ -486,9 +486,9 @@ impl AppState {
     fn type_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         self.quit_armed = None;
         if let Some(dialog) = self.dialogs.last_mut().filter(|_| !self.looks_back) {
-            let effects = dialog.key(key, self.now);
+            let verdict = dialog.key(key, self.now);
             self.preview_chosen();
-            return effects;
+            return self.follow_verdict(verdict);
         }
         match self.focus {
             Focus::Composer => self.composer.key(key, self.now),

@@ -57,3 +57,17 @@ fn a_background_command_stays_visible_after_the_next_message() {
     tui.send("\x14").wait_for("TOOLS").send("\r");
     tui.wait_for("Sent to the model").wait_for("listening");
 }
+
+#[test]
+fn the_list_of_background_commands_shows_the_last_line_of_each() {
+    let mut tui = play(SERVER, 120, 40);
+    tui.wait_for("It runs.").send("/tasks\r");
+    tui.wait_for("Background commands").wait_until(|screen| {
+        let mut rows = screen.rows(0, 120);
+        rows.any(|row| {
+            let words = row.split_once("› ● echo listening").map(|(_, rest)| rest);
+            words.is_some_and(|rest| rest.contains("  listening ") && rest.contains("running "))
+        })
+    });
+    tui.send("\x18").wait_gone("● echo listening; sleep 600");
+}

@@ -15,6 +15,7 @@ mod live_hooks;
 mod messages;
 mod nested;
 mod offering;
+mod questions;
 mod resume;
 mod retries;
 mod same_screen;

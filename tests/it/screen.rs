@@ -4,7 +4,7 @@ use crate::support::program::Program;
 use crate::support::pty::{Pty, script};
 
 /// A scripted model in a terminal of 100×30; with 256 colours, so that a test can see whether a key is active yet.
-fn play(program: Program, toml: &str, more: &[&str]) -> Pty {
+pub fn play(program: Program, toml: &str, more: &[&str]) -> Pty {
     let provider = script(&program, toml);
     let mut arguments = vec!["--theme", "ansi16", "--provider", &provider];
     arguments.extend(more);
@@ -13,19 +13,26 @@ fn play(program: Program, toml: &str, more: &[&str]) -> Pty {
     tui
 }
 
+/// The row and the column of a text on the screen.
+pub fn place(screen: &vt100::Screen, text: &str) -> Option<(u16, u16)> {
+    let mut rows = (0..).zip(screen.rows(0, screen.size().1));
+    rows.find_map(|(row, line)| {
+        let at = line.find(text)?;
+        let column = u16::try_from(line[..at].chars().count()).ok()?;
+        Some((row, column))
+    })
+}
+
+/// The colour in which a text is on the screen.
+fn colour(screen: &vt100::Screen, text: &str) -> Option<vt100::Color> {
+    let (row, column) = place(screen, text)?;
+    screen.cell(row, column).map(vt100::Cell::fgcolor)
+}
+
 /// Waits until the question accepts keys: its hints are no longer faint.
 pub fn armed<'a>(tui: &'a mut Pty, hint: &str) -> &'a mut Pty {
     tui.wait_until(|screen| {
-        let found = screen.rows(0, screen.size().1).enumerate();
-        let mut places = found.filter_map(|(row, text)| {
-            let at = text.find(hint)?;
-            Some((row, text[..at].chars().count()))
-        });
-        places.next().is_some_and(|(row, column)| {
-            let (row, column) = (u16::try_from(row), u16::try_from(column));
-            let cell = screen.cell(row.expect("a row"), column.expect("a column"));
-            cell.is_some_and(|cell| cell.fgcolor() != vt100::Color::Idx(8))
-        })
+        colour(screen, hint).is_some_and(|colour| colour != vt100::Color::Idx(8))
     })
 }
 
@@ -241,4 +248,17 @@ fn the_built_in_model_works_with_no_key_and_says_how_to_connect_a_real_one() {
     armed(&mut tui, "y yes").send("y").wait_gone("y yes");
     tui.wait_for("twice to quit");
     assert_eq!(tui.program().read("notes.txt"), "the cat\n");
+}
+
+#[test]
+fn a_message_at_the_bottom_has_the_colour_of_success_or_failure() {
+    let script = "[[turn]]\ntext = \"Hello there.\"\n";
+    let mut tui = play(Program::new(), script, &[]);
+    tui.wait_for("Hello there.").wait_for("twice to quit");
+    let green = Some(vt100::Color::Idx(2));
+    let red = Some(vt100::Color::Idx(1));
+    tui.send("/rename a greeting\r")
+        .wait_until(|screen| colour(screen, "session renamed") == green);
+    tui.send("/rename\r")
+        .wait_until(|screen| colour(screen, "type a title after /rename") == red);
 }

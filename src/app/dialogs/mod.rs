@@ -21,9 +21,8 @@ use self::help::HelpDialog;
 use self::pager::Pager;
 use self::pause::PauseDialog;
 use self::picker::Picker;
-use self::question::Questions;
+use self::question::{Questions, Verdict};
 use self::trust::TrustDialog;
-use super::Effect;
 use crate::keymap::Context;
 
 #[derive(Debug)]
@@ -85,10 +84,10 @@ impl Dialog {
         }
     }
 
-    /// A key that is not bound here goes to the dialog's text field, if it has one.
-    pub fn key(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
+    /// A key that is not bound here goes to the dialog's text field, if it has one, or it answers a question.
+    pub fn key(&mut self, key: KeyEvent, now: Instant) -> Option<Verdict> {
         match self {
-            Dialog::Question(dialog) => dialog.key(key, now),
+            Dialog::Question(dialog) => return dialog.key(key, now),
             Dialog::ByHand(dialog) => dialog.key(key),
             Dialog::Picker(picker) => picker.key(key),
             Dialog::Help(help) => help.key(key),
@@ -96,7 +95,7 @@ impl Dialog {
             Dialog::Trust(dialog) => drop(dialog.press(now)),
             Dialog::Pause(_) => {}
         }
-        Vec::new()
+        None
     }
 
     pub fn paste(&mut self, text: &str, now: Instant) {

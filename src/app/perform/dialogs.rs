@@ -224,7 +224,7 @@ impl AppState {
         });
     }
 
-    pub(super) fn follow_verdict(&mut self, verdict: Option<Verdict>) -> Vec<Effect> {
+    pub(in crate::app) fn follow_verdict(&mut self, verdict: Option<Verdict>) -> Vec<Effect> {
         let (effects, over) = match verdict {
             None | Some(Verdict::Stays) => return Vec::new(),
             Some(Verdict::Edits(call, text)) => {

@@ -164,7 +164,7 @@ fn groups(help: &HelpDialog, state: &AppState) -> Vec<(String, Vec<Entry>)> {
 }
 
 fn bound(keymap: &Keymap, context: Context) -> Vec<Entry> {
-    let numbers = ("1 … 9", "Go to the answer with this number");
+    let numbers = ("1 … 9", "Choose or mark the answer with this number");
     let numbers = (context == Context::Choice).then_some(numbers);
     let numbers = numbers.map(|(keys, words)| (keys.to_owned(), words.to_owned()));
     // Its own help key is useless in the help of a question.

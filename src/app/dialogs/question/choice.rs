@@ -82,8 +82,8 @@ impl ChoiceDialog {
         self.arming = Arming::new(now);
     }
 
-    /// Types into the text field, or moves to the option with this number.
-    pub fn key(&mut self, key: KeyEvent, now: Instant) {
+    /// Types into the text field, or moves to the option with this number. Returns whether that option is to be chosen.
+    pub fn key(&mut self, key: KeyEvent, now: Instant) -> bool {
         let digit = match key.code {
             KeyCode::Char(letter) => letter.to_digit(10).and_then(|digit| digit.checked_sub(1)),
             _ => None,
@@ -92,8 +92,10 @@ impl ChoiceDialog {
         if self.context() == Context::Choice
             && let Some(option) = option
         {
-            self.press_option(option, now);
-            return;
+            // An option that was not visible is only shown, and the person has yet to write in the text field.
+            let page = self.page();
+            let counts = page.is_some_and(|page| !page.request().several && page.shows_options());
+            return self.press_option(option, now) && counts && self.context() == Context::Choice;
         }
         self.notice = None;
         let counts = self.arming.press(now);
@@ -101,6 +103,7 @@ impl ChoiceDialog {
         if let Some(page) = page.filter(|page| counts && page.is_writing()) {
             page.write(key);
         }
+        false
     }
 
     /// A key that is no answer was pressed; returns whether it may act.

@@ -195,13 +195,16 @@ impl Questions {
         }
     }
 
-    /// A key that is not bound here.
-    pub fn key(&mut self, key: KeyEvent, now: Instant) {
-        match self.front.as_mut().map(|asked| &mut asked.front) {
-            Some(Front::Permission(permission)) => permission.key(key, now),
-            Some(Front::Choice(choice)) => choice.key(key, now),
-            None => {}
-        }
+    /// A key that is not bound here: a letter of a text, or the number of an option.
+    pub fn key(&mut self, key: KeyEvent, now: Instant) -> Option<Verdict> {
+        let chooses = match &mut self.front.as_mut()?.front {
+            Front::Permission(permission) => {
+                permission.key(key, now);
+                false
+            }
+            Front::Choice(choice) => choice.key(key, now),
+        };
+        chooses.then(|| self.perform(Action::Choose, now)).flatten()
     }
 
     pub fn paste(&mut self, text: &str, now: Instant) {

@@ -79,6 +79,11 @@ impl Page {
         self.follows
     }
 
+    /// Whether the options, which are at the end, have come into view.
+    pub fn shows_options(&self) -> bool {
+        self.follows || self.reading.has_reached_end()
+    }
+
     /// The answer so far; `None` while there is none.
     pub fn answer(&self) -> Option<Chosen> {
         let marked = |option: &usize| self.is_marked(*option);
@@ -200,7 +205,7 @@ impl Page {
         if !self.reading.is_visible() {
             return Err("enlarge the terminal to see the question");
         }
-        if !self.follows && !self.reading.has_reached_end() {
+        if !self.shows_options() {
             self.follow();
             return Ok(None);
         }

@@ -56,8 +56,8 @@ impl Rig {
                     verdict.unwrap_or(STAYS)
                 }
                 Resolved::Prefix | Resolved::Unbound | Resolved::Ignored => {
-                    self.queue.key(key(name), self.now);
-                    STAYS
+                    let verdict = self.queue.key(key(name), self.now);
+                    verdict.unwrap_or(STAYS)
                 }
             };
         }
@@ -112,8 +112,9 @@ fn one_answer_is_chosen_by_arrows_or_by_its_number() {
     assert_eq!(press("down down enter"), chosen(&[2], None));
     assert_eq!(press("down down down down up enter"), chosen(&[1], None));
     assert_eq!(press("end home j enter"), chosen(&[1], None));
-    assert_eq!(press("3 enter"), chosen(&[2], None));
-    assert_eq!(press("3 7 0 enter"), chosen(&[2], None), "no such answers");
+    assert_eq!(press("3"), chosen(&[2], None));
+    assert_eq!(press("7 0"), STAYS, "no such answers");
+    assert_eq!(press("7 0 enter"), chosen(&[0], None));
     assert_eq!(press("space enter"), chosen(&[0], None), "nothing to mark");
     assert_eq!(press("esc"), dismissed());
 }
@@ -140,6 +141,10 @@ fn an_answer_can_be_written() {
     rig.press("j 1 space k");
     rig.queue.paste("\u{1b}x\ny\n", rig.now);
     assert_eq!(rig.press("enter"), chosen(&[], Some("j1 k x y")));
+
+    let mut rig = Rig::ready(free());
+    assert_eq!(rig.press("4"), STAYS, "nothing is written yet");
+    assert_eq!(rig.press("4 2 enter"), chosen(&[], Some("42")));
 
     let mut rig = Rig::ready(with(|request| {
         request.free_text = true;
@@ -184,7 +189,7 @@ fn esc_leaves_the_text_field_for_the_answers() {
 
 #[test]
 fn no_key_acts_in_the_first_300_milliseconds() {
-    for keys in ["enter", "esc", "1 enter", "down enter"] {
+    for keys in ["enter", "esc", "1", "1 enter", "down enter"] {
         let mut early = Rig::fresh(three());
         early.show(0).wait(299);
         assert_eq!(early.press(keys), STAYS, "{keys}");
@@ -217,6 +222,12 @@ fn an_answer_outside_the_view_is_scrolled_into_view_first() {
     assert_eq!(rig.press("enter"), STAYS);
     rig.show(20);
     assert_eq!(rig.press("enter"), chosen(&[0], None));
+
+    let mut rig = Rig::fresh(three());
+    rig.show(20).wait(300);
+    assert_eq!(rig.press("2"), STAYS);
+    rig.show(20);
+    assert_eq!(rig.press("2"), chosen(&[1], None));
 
     let mut small = Rig::ready(three());
     small.queue.settle(DialogRest {
@@ -295,7 +306,7 @@ impl Rig {
 #[test]
 fn questions_that_are_asked_together_are_answered_together() {
     let mut rig = Rig::ready(together());
-    assert_eq!(rig.press("2 enter"), STAYS);
+    assert_eq!(rig.press("2"), STAYS);
     assert_eq!(rig.tab(), 1);
     assert_eq!(rig.read().press("1 3 enter"), STAYS);
     assert_eq!(rig.tab(), 2);
@@ -354,6 +365,12 @@ fn a_held_key_answers_one_question_and_not_the_next() {
         rig.show(0).wait(30);
     }
     assert_eq!(rig.tab(), 1);
+    let mut numbers = Rig::ready(together());
+    for _ in 0..20 {
+        assert_eq!(numbers.press("1"), STAYS);
+        numbers.show(0).wait(30);
+    }
+    assert_eq!(numbers.tab(), 1);
     rig.wait(300);
     assert_eq!(rig.press("esc"), dismissed());
 }
@@ -369,7 +386,7 @@ fn what_was_changed_in_the_editor_goes_with_the_answer_even_if_it_is_none() {
         };
         Verdict::Replied(CallRef::from("1"), Reply::Chosen(vec![chosen]))
     };
-    for (keys, verdict) in [("3 enter", with_edit(&[2])), ("esc", with_edit(&[]))] {
+    for (keys, verdict) in [("3", with_edit(&[2])), ("esc", with_edit(&[]))] {
         let mut rig = Rig::ready(plan());
         let call = CallRef::from("1");
         assert_eq!(rig.press("ctrl+g"), Verdict::Edits(call, "1. look".into()));
