@@ -94,7 +94,7 @@ actions! {
     Mark: "mark", "mark", "Mark or unmark this one";
     NextQuestion: "next-question", "next question", "Next question, or the overview of your answers";
     PreviousQuestion: "previous-question", "previous question", "Question before this one";
-    Dismiss: "dismiss", "let it decide", "Skip the question; the call continues without an answer";
+    Dismiss: "dismiss", "skip", "Skip the question; the call continues without an answer";
 
     NextTurn: "next-turn", "later turn", "Calls of the next turn";
     PreviousTurn: "previous-turn", "earlier turn", "Calls of the turn before";
