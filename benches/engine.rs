@@ -18,7 +18,6 @@ mod server;
 #[expect(dead_code, reason = "the bench needs a part of what the tests need")]
 mod wire;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex};
@@ -202,8 +201,8 @@ async fn run_script(home: &Path, script: &Path) -> Duration {
     let mut agent = spawn(home, script, Registry::built_in(), permissions);
     let since = Instant::now();
     submit(&agent);
-    while let Some(told) = agent.events.recv().await {
-        if matches!(told.event, AgentEvent::Turn(_, TurnEvent::Finished(_))) {
+    while let Some(envelope) = agent.events.recv().await {
+        if matches!(envelope.event, AgentEvent::Turn(_, TurnEvent::Finished(_))) {
             break;
         }
     }
@@ -233,7 +232,7 @@ fn spawn(
         variables: agent_tui::process::Variables::default(),
         home: home.to_owned(),
         unasked: agent_tui::process::sandbox::Unasked::Auto,
-        ground: std::sync::OnceLock::new(),
+        base_access: std::sync::OnceLock::new(),
         search: None,
         small_model: None,
         git: Git::new(programs.clone()),
@@ -249,7 +248,7 @@ fn spawn(
     offer.about.extensions = catalogue.now();
     shared.catalogue = Some(catalogue);
     let mut context = Context::new(Arc::new(shared), Tools::new(tools, offer));
-    let (starter, orders) = port();
+    let (starter, start_requests) = port();
     context.starter = starter;
     agent::spawn(agent::Setup {
         provider: Arc::new(Script::load(script).expect("a script")),
@@ -258,19 +257,20 @@ fn spawn(
         context: Arc::new(context),
         policy: Policy::default(),
         limits: Limits::default(),
-        prices: BTreeMap::new(),
+        prices: Arc::default(),
         retry: retry::Policy::default(),
         max_output_tokens: 1000,
         session: SessionId("bench".into()),
         log: Writer::new(Log::create(&home.join("log.jsonl")).expect("a log")),
         history: History::default(),
-        orders,
+        start_requests,
         subagents: PastSubagents::default(),
         past: Vec::new(),
         branch: None,
         context_window: None,
-        beginning: agent_tui::hooks::occasion::Source::Startup,
+        beginning: agent_tui::hooks::payload::Source::Startup,
         notices: Vec::new(),
+        servers: None,
     })
 }
 

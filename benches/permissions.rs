@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use agent_tui::permissions::{Asked, NoLinks, RuleList, Rules, Source, World, decide};
+use agent_tui::permissions::{CallDetails, NoLinks, RuleList, Rules, Source, World, decide};
 use agent_tui::protocol::{Level, Mode, Touches};
 use serde_json::{Value, json};
 
@@ -139,7 +139,7 @@ impl Bench {
 
     fn decide(&self, command: &str) -> Duration {
         let input = json!({ "command": command });
-        let asked = Asked {
+        let call = CallDetails {
             tool: "Bash",
             input: &input,
             touches: Touches::command(&input, "command"),
@@ -147,7 +147,7 @@ impl Bench {
             read_only: false,
         };
         let start = Instant::now();
-        std::hint::black_box(decide(&asked, &self.rules, Mode::Default, &self.world));
+        std::hint::black_box(decide(&call, &self.rules, Mode::Default, &self.world));
         start.elapsed()
     }
 

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agent_tui::process::sandbox::{Besides, Ground, Hold, Policy, start, state};
+use agent_tui::process::sandbox::{BaseAccess, ExtraAccess, Policy, SandboxMode, start, state};
 
 const ROUNDS: usize = 400;
 /// How much longer a sandboxed command may take.
@@ -16,14 +16,14 @@ const BAR: Duration = Duration::from_micros(300);
 
 fn main() -> ExitCode {
     println!("held by: {}", state());
-    if !state().holds() {
+    if !state().sandboxes() {
         return ExitCode::SUCCESS;
     }
     let workspace = std::env::current_dir().expect("there is one");
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let ground = Arc::new(Ground::new(
+    let base = Arc::new(BaseAccess::new(
         vec![workspace],
         &path,
         &home.unwrap_or_default(),
@@ -33,12 +33,12 @@ fn main() -> ExitCode {
     for _ in 0..ROUNDS {
         free.push(timed(run));
         held.push(timed(|| {
-            let besides = Besides {
+            let extra = ExtraAccess {
                 temporary: None,
                 reads: &[],
                 processes: false,
             };
-            let policy = Policy::new(ground.clone(), Hold::Reading, &besides);
+            let policy = Policy::new(base.clone(), SandboxMode::Reading, &extra);
             let started = start(&policy, || {
                 run();
                 Ok(())

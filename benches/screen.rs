@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use agent_tui::app::{AppState, DiffStyle, Msg, Settings, update};
 use agent_tui::keymap::Keymap;
 use agent_tui::protocol::{
-    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Ending, ForPerson, Message, Mode, Phase,
-    SessionEvent, SessionId, SessionOpened, Shown, Spending, Subagent, Told, ToolResult, TurnEvent,
-    TurnId, TurnSummary, Usage,
+    AgentEvent, AgentId, CallEvent, CallOutcome, CallRef, Ending, Envelope, ForPerson, Message,
+    Mode, Phase, SessionEvent, SessionId, SessionOpened, Shown, Spending, Subagent, ToolResult,
+    TurnEvent, TurnId, TurnSummary, Usage,
 };
 use agent_tui::theme::{Depth, Theme};
 use agent_tui::ui::{self, Caches};
@@ -136,7 +136,7 @@ impl Screen {
 
     fn with_messages(width: u16, height: u16, count: usize) -> Self {
         let mut screen = Self::new(width, height);
-        screen.hear(AgentEvent::Session(SessionEvent::Opened(SessionOpened {
+        screen.receive(AgentEvent::Session(SessionEvent::Opened(SessionOpened {
             session: SessionId("bench".into()),
             provider: "builtin".into(),
             model: "builtin".into(),
@@ -145,7 +145,7 @@ impl Screen {
             branch: None,
             context_window: None,
             spending: Spending::default(),
-            hooks: Vec::new(),
+            servers: Vec::new(),
             extensions: Arc::default(),
             past: (0..count).flat_map(exchange).collect(),
         })));
@@ -153,7 +153,7 @@ impl Screen {
         screen
     }
 
-    fn hear(&mut self, event: AgentEvent) {
+    fn receive(&mut self, event: AgentEvent) {
         update(&mut self.state, Msg::Agent(event.into()));
     }
 
@@ -176,7 +176,7 @@ impl Screen {
 }
 
 /// The events of a message: a question, or the answer to it.
-fn exchange(number: usize) -> Vec<Told> {
+fn exchange(number: usize) -> Vec<Envelope> {
     let turn = TurnId {
         agent: AgentId::MAIN,
         number: number as u64 / 2,
@@ -216,22 +216,22 @@ fn with_subagents() -> Screen {
         agent: AgentId::MAIN,
         number: 100,
     };
-    screen.hear(AgentEvent::Turn(
+    screen.receive(AgentEvent::Turn(
         turn,
         TurnEvent::Prompted(Message::user("split it")),
     ));
     for number in 1..=SUBAGENTS {
         let call = CallRef::main(number);
-        let mut hear = |event| {
+        let mut receive = |event| {
             let at = Duration::ZERO;
-            screen.hear(AgentEvent::Call { call, at, event });
+            screen.receive(AgentEvent::Call { call, at, event });
         };
-        hear(CallEvent::Arriving {
+        receive(CallEvent::Arriving {
             tool: "Task".to_owned(),
         });
-        hear(CallEvent::Reached(Phase::Running));
+        receive(CallEvent::Reached(Phase::Running));
         let agent = AgentId(1 + number);
-        hear(CallEvent::Started(Subagent {
+        receive(CallEvent::Started(Subagent {
             agent,
             call,
             kind: "explore".to_owned(),
@@ -244,7 +244,7 @@ fn with_subagents() -> Screen {
             TurnEvent::Prompted(Message::user("look")),
             TurnEvent::Requested { attempt: 0 },
         ] {
-            screen.hear(AgentEvent::Turn(turn, event));
+            screen.receive(AgentEvent::Turn(turn, event));
         }
     }
     screen.draw();
@@ -261,7 +261,7 @@ fn delta_of_each(screen: &mut Screen) {
         let text = TurnEvent::Text("some **words** of an answer ".to_owned());
         let event = AgentEvent::Turn(turn, text);
         screen.state.can_show(&event);
-        screen.hear(event);
+        screen.receive(event);
     }
 }
 
@@ -338,16 +338,16 @@ fn deltas() -> Duration {
     median(|| {
         let mut screen = Screen::new(WIDTH, HEIGHT);
         let turn = FIRST_TURN;
-        screen.hear(AgentEvent::Turn(
+        screen.receive(AgentEvent::Turn(
             turn,
             TurnEvent::Prompted(Message::user("go")),
         ));
-        screen.hear(AgentEvent::Turn(turn, TurnEvent::Requested { attempt: 0 }));
+        screen.receive(AgentEvent::Turn(turn, TurnEvent::Requested { attempt: 0 }));
         let begun = Instant::now();
         for number in 0..3_000 {
             let end = if number % 12 == 11 { "\n\n" } else { "" };
             let text = format!("{delta}{end}");
-            screen.hear(AgentEvent::Turn(turn, TurnEvent::Text(text)));
+            screen.receive(AgentEvent::Turn(turn, TurnEvent::Text(text)));
             if number % 10 == 9 {
                 screen.draw();
             }
@@ -373,7 +373,7 @@ fn rewrap(messages: usize) -> Duration {
 fn large_frame() -> Duration {
     let mut screen = Screen::with_messages(500, 200, 6_000);
     let turn = FIRST_TURN;
-    screen.hear(AgentEvent::Turn(
+    screen.receive(AgentEvent::Turn(
         turn,
         TurnEvent::Prompted(Message::user("go")),
     ));
@@ -390,7 +390,7 @@ fn large_frame() -> Duration {
     };
     for event in [arriving, completed] {
         let (call, at) = (CallRef::main(1), Duration::ZERO);
-        screen.hear(AgentEvent::Call { call, at, event });
+        screen.receive(AgentEvent::Call { call, at, event });
     }
     median(|| {
         let begun = Instant::now();

@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
         Err(error) => {
-            complain(&format!("the bench could not run: {error}"));
+            print_error(&format!("the bench could not run: {error}"));
             ExitCode::FAILURE
         }
     }
@@ -60,7 +60,7 @@ fn run() -> io::Result<ExitCode> {
     let tree = tempfile::tempdir()?;
     let began = Instant::now();
     grow(tree.path())?;
-    say(&format!(
+    print(&format!(
         "{FILES} files in {:.1} s\n",
         began.elapsed().as_secs_f64()
     ));
@@ -69,7 +69,7 @@ fn run() -> io::Result<ExitCode> {
         .stdout(Stdio::null())
         .status()
         .is_ok_and(|status| status.success());
-    say(&format!(
+    print(&format!(
         "{:<42} {:>8} {:>10} {:>10} {:>7}",
         "search", "lines", "ours", "rg", "ratio"
     ));
@@ -88,7 +88,7 @@ fn run() -> io::Result<ExitCode> {
         is_slow |= replace()?;
     }
     Ok(if is_slow {
-        complain(&format!(
+        print_error(&format!(
             "slower than {ALLOWED} times rg, or than {} s",
             REPLACED_WITHIN.as_secs()
         ));
@@ -216,7 +216,7 @@ fn replace() -> io::Result<bool> {
         return Err(io::Error::other(format!("nothing was replaced: {text}")));
     };
     let took = Duration::from_millis(took);
-    say(&format!(
+    print(&format!(
         "{REPLACING:<42} {:>8} {:>10}",
         10_000,
         figure(took)
@@ -268,7 +268,7 @@ fn measure(job: &Job, tree: &Path, has_rg: bool) -> io::Result<bool> {
     } else {
         ("-".into(), "-".into())
     };
-    say(&format!(
+    print(&format!(
         "{:<42} {lines:>8} {:>10} {their_figure:>10} {ratio_figure:>7}",
         job.name,
         figure(ours)
@@ -346,11 +346,11 @@ fn figure(time: Duration) -> String {
 }
 
 #[expect(clippy::print_stdout, reason = "the table is what a bench is for")]
-fn say(line: &str) {
+fn print(line: &str) {
     println!("{line}");
 }
 
 #[expect(clippy::print_stderr, reason = "a bench has no screen to protect")]
-fn complain(line: &str) {
+fn print_error(line: &str) {
     eprintln!("{line}");
 }

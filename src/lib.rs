@@ -17,6 +17,8 @@ pub mod hooks;
 
 pub mod settings;
 
+pub mod mcp;
+
 pub mod executor;
 
 pub mod conversation;

@@ -76,8 +76,8 @@ async fn places(home: &Path, script: &Path) -> usize {
     let mut agent = spawn(home, script, tools, (Mode::Default, Asking::Person));
     submit(&agent);
     let (mut events, mut places, mut made) = (Vec::new(), BTreeSet::new(), 0);
-    while let Some(told) = agent.events.recv().await {
-        match &told.event {
+    while let Some(envelope) = agent.events.recv().await {
+        match &envelope.event {
             AgentEvent::Call { call, event, .. } => match event {
                 CallEvent::Queued { input, .. } => places.extend(place(input)),
                 CallEvent::Asked(question) => {
@@ -104,7 +104,7 @@ async fn places(home: &Path, script: &Path) -> usize {
             AgentEvent::Turn(_, TurnEvent::Finished(_)) => break,
             _ => {}
         }
-        events.push(told);
+        events.push(envelope);
     }
     assert_eq!(made, 1, "the call was made");
     places.len()

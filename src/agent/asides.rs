@@ -27,7 +27,7 @@ use crate::tools::guard;
 use crate::tools::inner::PartResult;
 
 /// The most of an aside's output that goes to the model.
-const MOST_TOLD: usize = 8_000;
+const MOST_NOTED: usize = 8_000;
 /// Longer than stopping a call takes.
 const LAST_GRACE: Duration = Duration::from_secs(5);
 
@@ -36,7 +36,7 @@ pub struct Asides {
     executor: Executor,
     numbers: CallNumbers,
     /// What the model has not been told yet.
-    untold: Vec<Block>,
+    notes: Vec<Block>,
     /// Those whose output goes into a message: the model is not told of them besides.
     parts: HashSet<CallRef>,
 }
@@ -53,11 +53,11 @@ impl Asides {
             executor: Executor::new(context.clone(), policy, session, context.tools.snapshot()),
             context,
             numbers: CallNumbers::after(AgentId::PERSON, history.last_aside()),
-            untold: Vec::new(),
+            notes: Vec::new(),
             parts: HashSet::new(),
         };
         for (call, result) in history.asides() {
-            asides.tell_model(call, result, None);
+            asides.note_for_model(call, result, None);
         }
         asides
     }
@@ -130,8 +130,8 @@ impl Asides {
     }
 
     /// What the model has not been told yet.
-    pub fn take_untold(&mut self) -> Vec<Block> {
-        std::mem::take(&mut self.untold)
+    pub fn take_notes(&mut self) -> Vec<Block> {
+        std::mem::take(&mut self.notes)
     }
 
     /// The next report of an aside. Cancel-safe; waits forever while nothing runs.
@@ -168,7 +168,7 @@ impl Asides {
             return Some((call, output));
         }
         if let Some(call) = self.executor.call(call).cloned() {
-            self.tell_model(&call, &result, moved);
+            self.note_for_model(&call, &result, moved);
         }
         None
     }
@@ -185,17 +185,22 @@ impl Asides {
         let _ = timeout(LAST_GRACE, all).await;
     }
 
-    fn tell_model(&mut self, call: &ToolCall, result: &ToolResult, moved: Option<PathBuf>) {
+    fn note_for_model(&mut self, call: &ToolCall, result: &ToolResult, moved: Option<PathBuf>) {
         let offered = self.context.tools.snapshot();
         let tool = offered.find_or_deferred(&call.name);
         let subject = tool.and_then(|tool| tool.facts(&call.input).subject);
         let label = format!("{}({})", call.name, subject.unwrap_or_default());
         let text = result.as_sent().as_text();
         let size = text.chars().count();
-        let mut output = if size <= MOST_TOLD {
+        let mut output = if size <= MOST_NOTED {
             text
         } else {
-            guard::cut(&text, size, MOST_TOLD, "The user has seen the whole of it.")
+            guard::cut(
+                &text,
+                size,
+                MOST_NOTED,
+                "The user has seen the whole of it.",
+            )
         };
         if let Some(cwd) = moved {
             let _ = write!(
@@ -204,7 +209,7 @@ impl Asides {
                 cwd.display()
             );
         }
-        self.untold.push(Block::aside(&label, &output));
+        self.notes.push(Block::aside(&label, &output));
     }
 }
 

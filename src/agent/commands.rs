@@ -4,8 +4,8 @@ use super::asides::again;
 use super::driver::Agent;
 use crate::executor::permission::Authority;
 use crate::protocol::{
-    AgentId, Block, CallCommand, CallRef, Command, SessionCommand, SessionEvent, ToolCall,
-    TurnCommand, Wanted,
+    AgentId, Block, CallCommand, CallRef, Command, QueuedSelection, SessionCommand, SessionEvent,
+    ToolCall, TurnCommand,
 };
 use crate::session::Record;
 
@@ -47,18 +47,21 @@ impl Agent {
             SessionCommand::Submit(prompt) => self.conversation.submit(prompt),
             SessionCommand::SetMode(mode) => {
                 self.shared().set_mode(mode);
+                self.conversation.context().follow_policy();
                 self.journal().append(Record::Mode { mode });
             }
             SessionCommand::Rename(title) => {
                 self.journal().append(Record::Renamed { title });
             }
             SessionCommand::Rules(command) => self.handle_rules(command),
+            SessionCommand::Mcp(command) => self.handle_mcp(command),
             SessionCommand::ListAgents => self.list_agents(),
             SessionCommand::ListSkills => self.list_skills(),
+            SessionCommand::ListHooks => self.list_hooks(),
             SessionCommand::FindCommands => drop(self.refresh_extensions()),
             SessionCommand::Leave(why) => self.leaving = Some(why),
-            SessionCommand::TakeBack(Wanted::All) => self.give_back(),
-            SessionCommand::TakeBack(Wanted::One(message)) => self.give_back_one(&message),
+            SessionCommand::TakeBack(QueuedSelection::All) => self.return_queued(),
+            SessionCommand::TakeBack(QueuedSelection::One(message)) => self.return_one(&message),
             SessionCommand::Run(command) => {
                 let offered = self.conversation.context().tools.snapshot();
                 let journal = &mut self.conversation.journal;
@@ -97,7 +100,7 @@ impl Agent {
         if call.agent.is_subagent() {
             if !self.subagents.send(call, command) {
                 let text = "the subagent has ended; this call can't be changed any more";
-                self.journal().remark(text.into());
+                self.journal().emit_notice(text.into());
             }
             return;
         }
@@ -128,15 +131,15 @@ impl Agent {
     /// Stops the turn. Messages that were queued before go back to the person; later ones are sent after the turn.
     pub(super) fn interrupt(&mut self) {
         if !std::mem::replace(&mut self.stopping, true) {
-            self.give_back();
+            self.return_queued();
         }
-        self.subagents.insist();
+        self.subagents.force_stop();
         self.asides.cancel_all(&mut self.conversation.journal);
         self.conversation.interrupt();
     }
 
     /// Gives all queued messages back to the person.
-    pub(super) fn give_back(&mut self) {
+    pub(super) fn return_queued(&mut self) {
         let waiting: Vec<Vec<Block>> = self.conversation.queue().drain(..).collect();
         let text = match waiting.len() {
             0 => return,
@@ -145,16 +148,16 @@ impl Agent {
         };
         let journal = self.journal();
         journal.notice(text);
-        journal.tell_session(SessionEvent::TakenBack(waiting));
+        journal.emit_session(SessionEvent::TakenBack(waiting));
     }
 
     /// Gives back a message that the person wants to edit, unless it was sent in the meantime.
-    fn give_back_one(&mut self, wanted: &[Block]) {
+    fn return_one(&mut self, wanted: &[Block]) {
         let queue = self.conversation.queue();
         let at = queue.iter().rposition(|message| message == wanted);
         let message = at.and_then(|at| queue.remove(at));
         let taken = SessionEvent::TakenBack(message.into_iter().collect());
-        self.journal().tell_session(taken);
+        self.journal().emit_session(taken);
     }
 
     /// Runs a finished call of the model again, for the person.

@@ -8,18 +8,20 @@ use tokio_util::sync::CancellationToken;
 use super::Setup;
 use super::asides::Asides;
 use super::extending::Expanding;
-use super::subagents::{Kit, Subagents};
+use super::mcp::{Servers, statuses};
+use super::subagents::{Dependencies, Subagents};
 use crate::config::logged;
 use crate::conversation::spending::Account;
 use crate::conversation::{Conversation, Journal, Parts};
 use crate::executor::pipeline::Report;
-use crate::executor::{Asking, Context, Shared};
+use crate::executor::{Asking, Shared};
 use crate::hooks;
 use crate::protocol::event::SessionOpened;
 use crate::protocol::{
-    AgentId, Block, CallEvent, CallRef, Command, Ending, HookInfo, Leaving, SessionEvent, Told,
+    AgentId, Block, CallEvent, CallRef, Command, Ending, Envelope, LeaveReason, SessionEvent,
 };
 use crate::session::Record;
+use crate::session::subagents::PastSubagent;
 use crate::tools::bash::jobs::Change;
 use crate::tools::offered::Changes;
 
@@ -33,26 +35,29 @@ pub struct Agent {
     /// Results of the person's rule commands, for the log: files are written outside of the turns.
     pub(super) replies: mpsc::UnboundedSender<Record>,
     replied: mpsc::UnboundedReceiver<Record>,
+    pub(super) servers: Option<Servers>,
     pub(super) session: CancellationToken,
     /// The turn was asked to stop. Messages sent from then on are for the time after it.
     pub(super) stopping: bool,
     /// Nobody can send commands any more.
     is_disconnected: bool,
-    pub(super) beginning: hooks::occasion::Source,
-    pub(super) leaving: Option<Leaving>,
+    pub(super) beginning: hooks::payload::Source,
+    pub(super) leaving: Option<LeaveReason>,
     /// A command of the person's own that has not become a message yet.
     pub(super) expanding: Option<Expanding>,
+    /// The background subagents of earlier runs, until the agent runs.
+    past_subagents: Vec<PastSubagent>,
 }
 
 impl Agent {
     pub fn new(
         setup: Setup,
         inbox: mpsc::UnboundedReceiver<Command>,
-        outbox: mpsc::Sender<Told>,
+        outbox: mpsc::Sender<Envelope>,
         session: CancellationToken,
     ) -> Self {
         let tools = setup.context.tools.watch();
-        let kit = Kit::of(&setup, &outbox, &session);
+        let dependencies = Dependencies::of(&setup, &outbox, &session);
         let opened = SessionOpened {
             session: setup.session.clone(),
             provider: setup.provider.name().to_owned(),
@@ -61,26 +66,27 @@ impl Agent {
             branch: setup.branch,
             context_window: setup.context_window,
             spending: Account::after(setup.limits.price, setup.history.spending()).spending(),
-            hooks: hooks_of(&setup.context),
             extensions: setup.context.shared.extensions(),
             tools: setup.context.tools.snapshot().infos(),
+            servers: statuses(setup.servers.as_ref()),
             past: setup.past,
         };
         let asides = Asides::new(setup.context.clone(), &session, &setup.history);
-        let is_kept = setup.log.is_kept();
+        let is_kept = setup.log.has_file();
         let (mode, path) = (opened.mode.name(), setup.log.path());
         let path = logged(path.display());
         let messages = setup.history.messages().len();
         tracing::info!(session = %setup.session, log = %path, mode, messages, "session opened");
-        let subagents = Subagents::new(kit, setup.orders, setup.subagents.last);
+        let (last, asking) = (setup.subagents.last, setup.subagents.asking);
+        let subagents = Subagents::new(dependencies, setup.start_requests, last, asking);
         let mut journal = Journal::new(setup.log, AgentId::MAIN, setup.history);
-        journal.tell_session(SessionEvent::Opened(opened));
+        journal.emit_session(SessionEvent::Opened(opened));
         if !is_kept {
             let nowhere = Err("no directory to save it in".to_owned());
-            journal.tell_session(SessionEvent::Saving(nowhere));
+            journal.emit_session(SessionEvent::Saving(nowhere));
         }
         for notice in setup.notices {
-            journal.remark(notice);
+            journal.emit_notice(notice);
         }
         let conversation = Conversation::new(Parts {
             agent: AgentId::MAIN,
@@ -91,6 +97,7 @@ impl Agent {
             context: setup.context,
             policy: setup.policy,
             limits: setup.limits,
+            prices: setup.prices,
             retry: setup.retry,
             max_output_tokens: setup.max_output_tokens,
             session: setup.session.0,
@@ -98,32 +105,33 @@ impl Agent {
             events: outbox,
             token: session.clone(),
         });
-        let (replies, came) = mpsc::unbounded_channel();
-        let mut agent = Self {
+        let (replies, received) = mpsc::unbounded_channel();
+        Self {
             conversation,
             asides,
             subagents,
             tools,
             inbox,
             replies,
-            replied: came,
+            replied: received,
+            servers: setup.servers.map(Servers::new),
             session,
             stopping: false,
             is_disconnected: false,
             beginning: setup.beginning,
             leaving: None,
             expanding: None,
-        };
-        agent.pass_on_asides();
-        agent.remember_subagents(setup.subagents.background);
-        agent
+            past_subagents: setup.subagents.background,
+        }
     }
 
     /// Answers messages until nobody can send any more.
     pub async fn run(mut self) {
-        self.conversation.tell().await;
+        self.pass_on_asides();
+        self.conversation.send_events().await;
+        self.begin_servers();
         self.begin_session();
-        if self.shared().asking == Asking::Person && self.conversation.reopen() {
+        if self.continue_earlier_run().await {
             self.exchange().await;
         }
         while !self.is_disconnected {
@@ -131,7 +139,11 @@ impl Agent {
                 break;
             };
             match self.command_in(&prompt) {
-                Some((command, arguments)) => self.begin_command(&command, &arguments),
+                Some((command, arguments)) if !self.fetch_prompt(&command, &arguments) => {
+                    self.begin_command(&command, &arguments);
+                }
+                Some(_) => {}
+                None if self.fetch_mentions(&prompt) => {}
                 None => self.conversation.begin(prompt),
             }
             self.exchange().await;
@@ -139,9 +151,33 @@ impl Agent {
         self.asides.end(&mut self.conversation.journal).await;
         self.end_subagents().await;
         self.end_session().await;
-        self.journal().make_sure();
-        self.conversation.tell().await;
+        self.journal().ensure_saved();
+        self.conversation.send_events().await;
         self.shared().env.groups.end().await;
+    }
+
+    /// Continues what an earlier run of the program has left while it waited for the person. Returns whether a turn
+    /// continues.
+    async fn continue_earlier_run(&mut self) -> bool {
+        let past = std::mem::take(&mut self.past_subagents);
+        self.remember_subagents(past);
+        let (continues, cut_off) = match self.shared().asking {
+            Asking::Person => {
+                let asking = self.subagents.asking();
+                let reopened = self.conversation.reopen(&asking).await;
+                (reopened.continues, reopened.cut_off)
+            }
+            Asking::Nobody => {
+                let unfinished = self.journal().history().unfinished();
+                (false, unfinished.map_or(0, |it| it.open.len()))
+            }
+        };
+        if cut_off > 0 {
+            let text = format!("calls interrupted by the last exit (not re-run): {cut_off}");
+            self.journal().emit_notice(text);
+            self.conversation.send_events().await;
+        }
+        continues
     }
 
     /// The next message: a queued one, or one that the person writes now. In the meantime only asides and background
@@ -151,7 +187,7 @@ impl Agent {
             return Some(waiting);
         }
         let mut idle = std::pin::pin!(self.idle());
-        let mut is_told = false;
+        let mut notified = false;
         loop {
             let shared = self.conversation.context().shared.clone();
             tokio::select! {
@@ -160,21 +196,22 @@ impl Agent {
                         return Some(prompt);
                     }
                 }
-                report = self.asides.next() => self.hear_aside(report),
-                news = self.subagents.next() => self.hear_subagent(news),
+                report = self.asides.next() => self.on_aside_report(report),
+                message = self.subagents.next() => self.on_subagent_message(message),
                 Some(record) = self.replied.recv() => {
                     self.journal().append(record);
                 }
                 (call, change) = shared.env.groups.jobs.next_change() => {
                     self.background_changed(call, change);
                 }
-                () = self.tools.wait() => self.tell_tools(),
-                () = &mut idle, if !is_told => {
-                    is_told = true;
+                () = self.tools.wait() => self.report_tools(),
+                message = Servers::next(self.servers.as_mut()) => self.on_server_update(message),
+                () = &mut idle, if !notified => {
+                    notified = true;
                     self.notify_idle();
                 }
             }
-            self.conversation.tell().await;
+            self.conversation.send_events().await;
         }
     }
 
@@ -184,8 +221,8 @@ impl Agent {
         self.stopping = false;
         let ending = loop {
             // A tool must be announced before its calls.
-            self.tell_tools();
-            self.conversation.tell().await;
+            self.report_tools();
+            self.conversation.send_events().await;
             let shared = self.conversation.context().shared.clone();
             tokio::select! {
                 ending = self.conversation.next() => {
@@ -193,8 +230,8 @@ impl Agent {
                         break ending;
                     }
                 }
-                report = self.asides.next() => self.hear_aside(report),
-                news = self.subagents.next() => self.hear_subagent(news),
+                report = self.asides.next() => self.on_aside_report(report),
+                message = self.subagents.next() => self.on_subagent_message(message),
                 Some(record) = self.replied.recv() => {
                     self.journal().append(record);
                 }
@@ -202,6 +239,7 @@ impl Agent {
                     self.background_changed(call, change);
                 }
                 () = self.tools.wait() => {}
+                message = Servers::next(self.servers.as_mut()) => self.on_server_update(message),
                 command = self.inbox.recv(), if !self.is_disconnected => {
                     if let Some(command) = command {
                         self.handle_command(command);
@@ -214,26 +252,27 @@ impl Agent {
             }
         };
         self.expanding = None;
-        let goes_on = self.stopping || matches!(ending, Ending::Done | Ending::Interrupted);
+        self.forget_fetched();
+        let continues = self.stopping || matches!(ending, Ending::Done | Ending::Interrupted);
         self.conversation.finish(ending).await;
-        if !goes_on {
+        if !continues {
             // After a failure the next message would probably fail too: the person decides.
-            self.give_back();
-            self.conversation.tell().await;
+            self.return_queued();
+            self.conversation.send_events().await;
         }
     }
 
-    fn tell_tools(&mut self) {
-        if let Some(offered) = self.tools.news() {
+    fn report_tools(&mut self) {
+        if let Some(offered) = self.tools.unreported() {
             let tools = SessionEvent::Tools(offered.infos());
-            self.journal().tell_session(tools);
+            self.journal().emit_session(tools);
         }
     }
 
     fn background_changed(&mut self, call: CallRef, change: Change) {
         match change {
             Change::Printed(printed) => {
-                self.journal().tell_call(call, CallEvent::Progress(printed));
+                self.journal().emit_call(call, CallEvent::Progress(printed));
             }
             Change::Ended(status) => {
                 if let Some(how) = status.end() {
@@ -243,7 +282,7 @@ impl Agent {
         }
     }
 
-    fn hear_aside(&mut self, report: Report) {
+    fn on_aside_report(&mut self, report: Report) {
         self.notify_asked(&report);
         let spent = report.spent();
         let part = self.asides.handle(report, &mut self.conversation.journal);
@@ -252,13 +291,13 @@ impl Agent {
         }
         self.pass_on_asides();
         if let Some((call, result)) = part {
-            self.hear_part(call, result);
+            self.on_part_result(call, result);
         }
     }
 
     /// Adds what the person ran to the next message for the model.
     fn pass_on_asides(&mut self) {
-        for note in self.asides.take_untold() {
+        for note in self.asides.take_notes() {
             self.conversation.add_note(note);
         }
     }
@@ -270,16 +309,4 @@ impl Agent {
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.conversation.context().shared
     }
-}
-
-fn hooks_of(context: &Context) -> Vec<HookInfo> {
-    let active = context.shared.hooks.as_ref().map(hooks::Runner::active);
-    let active = active.unwrap_or_default();
-    let info = active.hooks.iter().map(|hook| HookInfo {
-        event: hook.event.name(),
-        matcher: hook.matcher.text().to_owned(),
-        command: hook.command.clone(),
-        origin: hook.origin.clone(),
-    });
-    info.collect()
 }

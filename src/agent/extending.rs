@@ -37,11 +37,7 @@ impl Agent {
 
     /// Begins the turn of a command; the message is sent when all of its parts are complete.
     pub(super) fn begin_command(&mut self, command: &CustomCommand, arguments: &str) {
-        let model = command.model.clone().map(|model| {
-            let price = self.subagents.price(&model);
-            (model, price)
-        });
-        self.conversation.open(model);
+        self.conversation.open(command.model.clone());
         let context = self.conversation.context().clone();
         context.allow_for_turn(&match &command.skill {
             Some(folder) => with_folder(&command.allows, folder),
@@ -73,7 +69,7 @@ impl Agent {
     }
 
     /// A part of the command is complete, or did not run.
-    pub(super) fn hear_part(&mut self, call: CallRef, result: PartResult) {
+    pub(super) fn on_part_result(&mut self, call: CallRef, result: PartResult) {
         let Some(mut expanding) = self.expanding.take() else {
             return;
         };
@@ -121,11 +117,11 @@ impl Agent {
 
     pub(super) fn list_agents(&mut self) {
         let agents = self.refresh_extensions().agents.clone();
-        self.journal().tell_session(SessionEvent::Agents(agents));
+        self.journal().emit_session(SessionEvent::Agents(agents));
     }
 
     pub(super) fn list_skills(&mut self) {
         let skills = self.refresh_extensions().skills.clone();
-        self.journal().tell_session(SessionEvent::Skills(skills));
+        self.journal().emit_session(SessionEvent::Skills(skills));
     }
 }

@@ -2,14 +2,14 @@ use serde_json::{Value, json};
 
 use super::rig::{self, Rig};
 use crate::conversation::Limits;
-use crate::conversation::limits::Hooked;
+use crate::conversation::limits::HookedSteps;
 use crate::conversation::turn::{Fact, Next};
 use crate::conversation::turn_tests::{call, endings, give, limited, text};
 use crate::hooks::matcher::Matcher;
 use crate::hooks::rig::hook;
 use crate::hooks::{Event, Hook};
 use crate::protocol::{
-    AgentEvent, Block, Command, Ending, Leaving, SessionCommand, SessionEvent, StopReason,
+    AgentEvent, Block, Command, Ending, LeaveReason, SessionCommand, SessionEvent, StopReason,
     TurnCommand, TurnEvent,
 };
 
@@ -20,17 +20,17 @@ fn notice(event: AgentEvent) -> Option<String> {
     }
 }
 
-fn told(reason: &str) -> Next {
+fn note(reason: &str) -> Next {
     let text = format!("You cannot stop yet. A hook of the user says: {reason}");
-    Next::Tell(vec![Block::by_hooks(&text)])
+    Next::Note(vec![Block::by_hooks(&text)])
 }
 
 #[test]
 fn stop_hooks_can_make_a_turn_continue() {
     let mut turn = limited(Limits {
-        hooked: Hooked {
+        hooked: HookedSteps {
             end: true,
-            ..Hooked::default()
+            ..HookedSteps::default()
         },
         ..Limits::default()
     });
@@ -38,7 +38,7 @@ fn stop_hooks_can_make_a_turn_continue() {
     assert_eq!(nexts.last(), Some(&Next::AskToStop { again: false }));
     assert_eq!(
         turn.handle(Fact::MustContinue("test it".into())),
-        [told("test it"), Next::Send { attempt: 0 }]
+        [note("test it"), Next::Send { attempt: 0 }]
     );
     let nexts = give(&mut turn, &[text("tested")], StopReason::EndTurn);
     assert_eq!(nexts.last(), Some(&Next::AskToStop { again: true }));
@@ -48,9 +48,9 @@ fn stop_hooks_can_make_a_turn_continue() {
 #[test]
 fn hooks_cannot_make_a_turn_continue_forever() {
     let mut turn = limited(Limits {
-        hooked: Hooked {
+        hooked: HookedSteps {
             end: true,
-            ..Hooked::default()
+            ..HookedSteps::default()
         },
         ..Limits::default()
     });
@@ -69,9 +69,9 @@ fn hooks_cannot_make_a_turn_continue_forever() {
 #[test]
 fn limits_apply_even_if_hooks_want_to_continue() {
     let mut turn = limited(Limits {
-        hooked: Hooked {
+        hooked: HookedSteps {
             end: true,
-            ..Hooked::default()
+            ..HookedSteps::default()
         },
         max_turns: Some(1),
         ..Limits::default()
@@ -84,9 +84,9 @@ fn limits_apply_even_if_hooks_want_to_continue() {
 #[test]
 fn an_interrupt_ends_a_turn_that_waits_for_stop_hooks() {
     let mut turn = limited(Limits {
-        hooked: Hooked {
+        hooked: HookedSteps {
             end: true,
-            ..Hooked::default()
+            ..HookedSteps::default()
         },
         ..Limits::default()
     });
@@ -139,7 +139,7 @@ async fn the_context_of_hooks_goes_out_with_the_first_prompt_and_only_once() {
     rig.submit("hello");
     assert_eq!(rig.finished().await, Ending::Done);
     assert_eq!(
-        rig.last_asked(),
+        rig.last_sent(),
         ["hello", "<hook>\nthe branch is main\nit is late\n</hook>"]
     );
     assert_eq!(
@@ -151,7 +151,7 @@ async fn the_context_of_hooks_goes_out_with_the_first_prompt_and_only_once() {
     );
     rig.submit("again");
     rig.finished().await;
-    assert_eq!(rig.last_asked(), ["again", "<hook>\nit is late\n</hook>"]);
+    assert_eq!(rig.last_sent(), ["again", "<hook>\nit is late\n</hook>"]);
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn a_blocked_prompt_never_reaches_history_model_or_log() {
     let refuse = "grep -q secret && { echo keep it to yourself >&2; exit 2; }; true";
     let mut rig = Rig::hooked([], vec![hook(Event::UserPromptSubmit, refuse)]);
     rig.submit("my secret");
-    rig.hear_turn(|event| (event == TurnEvent::Refused).then_some(()))
+    rig.wait_for_turn(|event| (event == TurnEvent::Refused).then_some(()))
         .await;
     let Ending::Failed { problem, .. } = rig.finished().await else {
         panic!("it is refused");
@@ -189,20 +189,22 @@ async fn hooks_also_see_queued_messages() {
     ];
     let mut rig = Rig::hooked([vec![bash("echo hi")]], hooks);
     rig.submit("first");
-    rig.hear(|event| matches!(event, AgentEvent::Call { .. }).then_some(()))
+    rig.wait_for(|event| matches!(event, AgentEvent::Call { .. }).then_some(()))
         .await;
     rig.submit("bad");
     rig.submit("good");
     rig.send(Command::Session(SessionCommand::SetMode(
         crate::protocol::Mode::Plan,
     )));
-    rig.hear(|event| matches!(event, AgentEvent::Session(SessionEvent::ModeIs(_))).then_some(()))
-        .await;
+    rig.wait_for(|event| {
+        matches!(event, AgentEvent::Session(SessionEvent::ModeIs(_))).then_some(())
+    })
+    .await;
     std::fs::write(rig.scratch.root.join("go"), "").expect("written");
-    let said = rig.hear(notice).await;
+    let text = rig.wait_for(notice).await;
     assert!(
-        said.starts_with("blocked by the hook ") && said.ends_with(": no"),
-        "{said}"
+        text.starts_with("blocked by the hook ") && text.ends_with(": no"),
+        "{text}"
     );
     assert_eq!(rig.finished().await, Ending::Done);
     let sent = rig.requests().concat();
@@ -224,7 +226,7 @@ async fn an_interrupt_stops_hooks_that_look_at_a_prompt() {
         tokio::task::yield_now().await;
     }
     rig.send(Command::Turn(TurnCommand::Interrupt));
-    rig.hear_turn(|event| (event == TurnEvent::Refused).then_some(()))
+    rig.wait_for_turn(|event| (event == TurnEvent::Refused).then_some(()))
         .await;
     assert_eq!(rig.finished().await, Ending::Interrupted);
     assert_eq!(rig.requests(), Vec::<Vec<String>>::new());
@@ -238,14 +240,14 @@ async fn a_stop_hook_makes_the_model_continue_once() {
         vec![hook(Event::Stop, once)],
     );
     rig.submit("go");
-    let said = rig.hear(notice).await;
+    let text = rig.wait_for(notice).await;
     assert!(
-        said.contains("keeps the model working: run the tests"),
-        "{said}"
+        text.contains("keeps the model working: run the tests"),
+        "{text}"
     );
     assert_eq!(rig.finished().await, Ending::Done);
     assert_eq!(
-        rig.last_asked(),
+        rig.last_sent(),
         ["<hook>\nYou cannot stop yet. A hook of the user says: run the tests\n</hook>"]
     );
     let last = seen(&rig, "stop.json");
@@ -259,9 +261,9 @@ async fn a_stop_hook_makes_the_model_continue_once() {
 async fn a_stop_hook_that_fails_lets_the_turn_end() {
     let mut rig = Rig::hooked([], vec![hook(Event::Stop, "exit 1")]);
     rig.submit("go");
-    let said = rig.hear(notice).await;
+    let text = rig.wait_for(notice).await;
     assert_eq!(
-        said,
+        text,
         "Stop hook `exit 1` in settings.json failed: exit code 1"
     );
     assert_eq!(rig.finished().await, Ending::Done);
@@ -284,14 +286,14 @@ async fn a_hook_can_end_the_turn_after_the_call() {
 
 #[tokio::test]
 async fn hooks_learn_that_a_call_waits_for_the_person() {
-    let told = Hook {
+    let notify = Hook {
         matcher: Matcher::new("permission_prompt").expect("a pattern"),
         ..hook(Event::Notification, "cat > asked.json; exit 1")
     };
-    let mut rig = Rig::hooked([vec![bash("touch made")]], vec![told]);
+    let mut rig = Rig::hooked([vec![bash("touch made")]], vec![notify]);
     rig.submit("go");
-    let said = rig.hear(notice).await;
-    assert!(said.starts_with("Notification hook"), "{said}");
+    let text = rig.wait_for(notice).await;
+    assert!(text.starts_with("Notification hook"), "{text}");
     let asked = seen(&rig, "asked.json");
     assert_eq!(
         (&asked["notification_type"], &asked["message"]),
@@ -308,7 +310,7 @@ async fn hooks_learn_that_the_agent_is_idle() {
         [],
         vec![hook(Event::Notification, "cat > idle.json; exit 1")],
     );
-    rig.hear(notice).await;
+    rig.wait_for(notice).await;
     assert_eq!(seen(&rig, "idle.json")["notification_type"], "idle_prompt");
 }
 
@@ -319,13 +321,13 @@ async fn session_end_hooks_get_the_reason_and_do_not_delay_the_exit() {
         hook(Event::SessionEnd, "sleep 321"),
     ];
     let rig = Rig::hooked([], hooks);
-    rig.send(Command::Session(SessionCommand::Leave(Leaving::ForNew)));
+    rig.send(Command::Session(SessionCommand::Leave(LeaveReason::ForNew)));
     let begun = std::time::Instant::now();
-    let (scratch, said) = rig.left().await;
+    let (scratch, reply) = rig.left().await;
     assert!(begun.elapsed() < std::time::Duration::from_secs(5));
     let text = std::fs::read_to_string(scratch.root.join("end.json")).expect("written");
     assert!(text.contains(r#""reason":"clear""#), "{text}");
-    let notices: Vec<String> = said.into_iter().filter_map(notice).collect();
+    let notices: Vec<String> = reply.into_iter().filter_map(notice).collect();
     assert_eq!(
         notices,
         ["SessionEnd hook `sleep 321` in settings.json failed: it timed out after 0.7 s"]

@@ -150,9 +150,9 @@ async fn a_command_for_an_earlier_call_does_not_reach_a_later_one_with_the_same_
     let mut rig = Rig::new([vec![call(ID, "Bash", forever)], vec![bash("touch made")]]);
     let (earlier, later) = (CallRef::main(1), CallRef::main(2));
     rig.submit("go");
-    assert_eq!(rig.asked(AgentId::MAIN).await, earlier);
+    assert_eq!(rig.wait_for_question(AgentId::MAIN).await, earlier);
     rig.answer(earlier, Answer::Allow);
-    assert_eq!(rig.asked(AgentId::MAIN).await, later);
+    assert_eq!(rig.wait_for_question(AgentId::MAIN).await, later);
 
     rig.answer(earlier, Answer::Deny { reason: None });
     rig.order(earlier, CallCommand::AnswerByHand("typed".into()));
@@ -170,9 +170,9 @@ async fn a_later_call_is_cancelled_alone() {
     let forever = json!({"command": "sleep 1000", "run_in_background": true});
     let mut rig = Rig::new([vec![call(ID, "Bash", forever)], vec![bash("touch made")]]);
     rig.submit("go");
-    let earlier = rig.asked(AgentId::MAIN).await;
+    let earlier = rig.wait_for_question(AgentId::MAIN).await;
     rig.answer(earlier, Answer::Allow);
-    let later = rig.asked(AgentId::MAIN).await;
+    let later = rig.wait_for_question(AgentId::MAIN).await;
     rig.order(later, CallCommand::Cancel);
     assert_eq!(rig.finished().await, Ending::Done);
     assert!(!rig.scratch.root.join("made").exists());

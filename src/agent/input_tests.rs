@@ -78,12 +78,12 @@ fn asking() -> Rig {
 #[tokio::test]
 async fn the_model_the_events_the_question_the_tool_and_the_history_share_one_input() {
     let mut rig = asking();
-    let queued = rig.hear_call(AgentId::MAIN, |_, event| match event {
+    let queued = rig.wait_for_call(AgentId::MAIN, |_, event| match event {
         CallEvent::Queued { input, .. } => Some(input),
         _ => None,
     });
     let queued = queued.await;
-    let asked = rig.hear_call(AgentId::MAIN, |call, event| match event {
+    let asked = rig.wait_for_call(AgentId::MAIN, |call, event| match event {
         CallEvent::Asked(question) => Some((call, question.kind)),
         _ => None,
     });
@@ -106,14 +106,14 @@ async fn the_model_the_events_the_question_the_tool_and_the_history_share_one_in
 #[tokio::test]
 async fn the_events_and_the_history_share_one_result() {
     let mut rig = asking();
-    let call = rig.asked(AgentId::MAIN).await;
+    let call = rig.wait_for_question(AgentId::MAIN).await;
     rig.answer(call, Answer::Allow);
-    let completed = rig.hear_call(AgentId::MAIN, |_, event| match event {
+    let completed = rig.wait_for_call(AgentId::MAIN, |_, event| match event {
         CallEvent::Completed { result, .. } => Some(result),
         _ => None,
     });
     let completed = completed.await;
-    let delivered = rig.hear_turn(|event| match event {
+    let delivered = rig.wait_for_turn(|event| match event {
         TurnEvent::Delivered(message) => Some(results(&message.content)),
         _ => None,
     });

@@ -8,13 +8,14 @@ pub mod asides;
 mod commands;
 pub mod driver;
 mod extending;
+mod mcp;
 mod rules;
 mod session_hooks;
 mod subagents;
 pub mod system_prompt;
 
 #[cfg(test)]
-mod beside_tests;
+mod aside_tests;
 #[cfg(test)]
 mod extending_tests;
 #[cfg(test)]
@@ -52,12 +53,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Limits;
 use crate::executor::{Context, Policy};
-use crate::protocol::{Command, Price, SessionId, Told, TurnCommand};
+use crate::mcp::manager::Manager;
+use crate::protocol::{Command, Envelope, Price, SessionId, TurnCommand};
 use crate::provider::{Provider, retry};
 use crate::session::subagents::PastSubagents;
 use crate::session::{History, Writer};
 use crate::tools::bash::groups::Groups;
-use crate::tools::subagents::Orders;
+use crate::tools::subagents::StartRequests;
 
 /// How many events may wait for a slow reader before the stream waits too.
 const EVENTS: usize = 1024;
@@ -71,7 +73,7 @@ pub struct Setup {
     pub policy: Policy,
     pub limits: Limits,
     /// The prices of models, by name.
-    pub prices: BTreeMap<String, Price>,
+    pub prices: Arc<BTreeMap<String, Price>>,
     pub retry: retry::Policy,
     pub max_output_tokens: u32,
     pub session: SessionId,
@@ -79,24 +81,26 @@ pub struct Setup {
     /// The session so far.
     pub history: History,
     /// Requests of calls to start subagents.
-    pub orders: Orders,
+    pub start_requests: StartRequests,
     /// The subagents that earlier runs of the session started.
     pub subagents: PastSubagents,
     /// The events of the session so far, for a reader that shows it again.
-    pub past: Vec<Told>,
+    pub past: Vec<Envelope>,
     /// The current branch of the workspace's repository.
     pub branch: Option<String>,
     pub context_window: Option<u64>,
     /// Why the session starts, for hooks.
-    pub beginning: crate::hooks::occasion::Source,
+    pub beginning: crate::hooks::payload::Source,
     /// What the person should know first.
     pub notices: Vec<String>,
+    /// The MCP servers, if any are configured.
+    pub servers: Option<Manager>,
 }
 
 /// The other end of a running agent.
 pub struct AgentHandle {
     pub commands: mpsc::UnboundedSender<Command>,
-    pub events: mpsc::Receiver<Told>,
+    pub events: mpsc::Receiver<Envelope>,
     /// Ends everything, running calls included.
     pub session: CancellationToken,
     /// What runs in the background.
@@ -111,7 +115,7 @@ impl AgentHandle {
     }
 
     /// Gives it this long to finish, and then ends the rest. It has ended when its events end; they are returned.
-    pub async fn end(self, grace: Duration) -> Vec<Told> {
+    pub async fn end(self, grace: Duration) -> Vec<Envelope> {
         let Self {
             commands,
             mut events,
@@ -119,12 +123,12 @@ impl AgentHandle {
             groups,
         } = self;
         drop(commands);
-        let mut said = Vec::new();
-        let gone = async { while events.recv_many(&mut said, EVENTS).await > 0 {} };
+        let mut envelopes = Vec::new();
+        let gone = async { while events.recv_many(&mut envelopes, EVENTS).await > 0 {} };
         let _ = timeout(grace, gone).await;
         session.cancel();
         groups.end().await;
-        said
+        envelopes
     }
 }
 

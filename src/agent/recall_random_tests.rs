@@ -25,13 +25,13 @@ use crate::protocol::{
 use crate::provider::{ProviderErrorKind, StreamEvent};
 
 /// How long nothing happens before the person acts.
-const PATIENCE: Duration = Duration::from_millis(400);
+const MAX_WAIT: Duration = Duration::from_millis(400);
 
 /// What the person does after this many events.
 #[derive(Debug, Clone)]
 enum Act {
     /// Sends a message.
-    Say,
+    Send,
     /// Presses keys.
     Press(&'static str),
     Do(Command),
@@ -44,7 +44,7 @@ fn acts() -> impl Strategy<Value = Act> {
         rule: "Bash(true)".to_owned(),
     };
     prop_oneof![
-        5 => Just(Act::Say),
+        5 => Just(Act::Send),
         3 => Just(Act::Press("esc")),
         2 => Just(Act::Press("esc esc")),
         3 => Just(Act::Press("enter")),
@@ -97,7 +97,7 @@ fn bash(command: &str) -> Block {
 struct Person {
     rig: Rig,
     app: App,
-    said: usize,
+    sent: usize,
     /// The person's answers to questions, in order.
     allows: Vec<bool>,
 }
@@ -125,22 +125,22 @@ impl Person {
 
     fn act(&mut self, act: &Act) {
         match act {
-            Act::Say => {
-                self.app.types(&format!("<{}>", self.said));
-                self.said += 1;
+            Act::Send => {
+                self.app.types(&format!("<{}>", self.sent));
+                self.sent += 1;
                 self.press("enter");
             }
             // Esc on an idle screen would clear the input.
             Act::Press(keys) if keys.starts_with("esc") && !self.app.state.is_working() => {}
             // It would go through the history, and hide a message that has come back to the input.
-            Act::Press(keys) if keys.starts_with("up") && !self.takes_back() => {}
+            Act::Press(keys) if keys.starts_with("up") && !self.can_take_back() => {}
             Act::Press(keys) => self.press(keys),
             Act::Do(command) => self.rig.send(command.clone()),
         }
     }
 
     /// Whether ↑ takes back a queued message.
-    fn takes_back(&self) -> bool {
+    fn can_take_back(&self) -> bool {
         !self.app.state.queue.is_empty() && self.app.state.composer.is_free()
     }
 
@@ -154,7 +154,7 @@ impl Person {
 
     /// Asks for something whose answer comes after everything that was asked for before. On a slow machine silence
     /// alone does not mean that all of it was answered.
-    fn ask_last(&self) {
+    fn ask_marker(&self) {
         let same = SessionCommand::SetMode(Mode::Default);
         self.rig.send(Command::Session(same));
     }
@@ -163,31 +163,31 @@ impl Person {
     async fn live(&mut self, acts: &[(Act, usize)]) {
         let mut acts = acts.iter();
         let mut next = acts.next();
-        let mut heard = 0;
-        let mut in_vain = 0;
+        let mut received = 0;
+        let mut empty_rounds = 0;
         let mut asked_last = false;
         loop {
             assert!(
-                in_vain < 100,
+                empty_rounds < 100,
                 "nothing comes any more: {:?}",
                 seen(&self.app.state)
             );
             while let Some((act, after)) = next
-                && (heard >= *after || self.is_settled())
+                && (received >= *after || self.is_settled())
             {
                 self.act(act);
-                heard = 0;
+                received = 0;
                 next = acts.next();
             }
             if next.is_none() && self.is_settled() && !asked_last {
                 asked_last = true;
-                self.ask_last();
+                self.ask_marker();
             }
-            match timeout(PATIENCE, self.rig.next()).await {
-                Ok(told) => {
-                    heard += 1;
-                    in_vain = 0;
-                    if let AgentEvent::Call { call, event, .. } = &told.event
+            match timeout(MAX_WAIT, self.rig.next()).await {
+                Ok(envelope) => {
+                    received += 1;
+                    empty_rounds = 0;
+                    if let AgentEvent::Call { call, event, .. } = &envelope.event
                         && matches!(event, CallEvent::Asked(_))
                     {
                         let answer = match self.allows.pop() {
@@ -196,8 +196,11 @@ impl Person {
                         };
                         self.rig.answer(*call, answer);
                     }
-                    let last = matches!(&told.event, AgentEvent::Session(SessionEvent::ModeIs(_)));
-                    self.update(Msg::Agent(told));
+                    let last = matches!(
+                        &envelope.event,
+                        AgentEvent::Session(SessionEvent::ModeIs(_))
+                    );
+                    self.update(Msg::Agent(envelope));
                     if last && self.is_settled() {
                         return;
                     }
@@ -205,10 +208,10 @@ impl Person {
                     asked_last &= !last;
                 }
                 Err(_) if self.app.state.is_working() => {
-                    in_vain += 1;
+                    empty_rounds += 1;
                     self.press("esc");
                 }
-                Err(_) => in_vain += 1,
+                Err(_) => empty_rounds += 1,
             }
         }
     }
@@ -225,7 +228,7 @@ fn places(person: &Person) -> Vec<usize> {
     let all: Vec<&str> = texts.chain([draft.as_str()]).collect();
     let all = all.join("\n");
     let count = |number| all.matches(&format!("<{number}>")).count();
-    (0..person.said).map(count).collect()
+    (0..person.sent).map(count).collect()
 }
 
 /// Hooks that stop a turn, or make it continue once.
@@ -240,7 +243,7 @@ fn hooks() -> impl Strategy<Value = Vec<Hook>> {
     ]
 }
 
-async fn lived(
+async fn live_session(
     answers: Vec<Scripted>,
     hooks: Vec<Hook>,
     acts: Vec<(Act, usize)>,
@@ -251,12 +254,12 @@ async fn lived(
     let mut person = Person {
         rig,
         app: App::starting(),
-        said: 0,
+        sent: 0,
         allows,
     };
-    person.act(&Act::Say);
+    person.act(&Act::Send);
     person.live(&acts).await;
-    prop_assert_eq!(places(&person), vec![1; person.said]);
+    prop_assert_eq!(places(&person), vec![1; person.sent]);
 
     let Person { rig, mut app, .. } = person;
     let mut rig = rig.resumed().await;
@@ -285,6 +288,6 @@ proptest! {
         hooks in hooks(),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.expect("a runtime").block_on(lived(answers, hooks, acts, allows))?;
+        runtime.expect("a runtime").block_on(live_session(answers, hooks, acts, allows))?;
     }
 }

@@ -9,24 +9,24 @@ use crate::app::rig::{App, seen};
 use crate::app::{Msg, update};
 use crate::protocol::{
     AgentEvent, AgentId, Answer, Block, CallEvent, CallOutcome, ChangeSize, Command, Ending,
-    SessionCommand, SessionEvent, Shown, Told, TurnCommand, TurnEvent,
+    Envelope, SessionCommand, SessionEvent, Shown, TurnCommand, TurnEvent,
 };
 
 /// A screen that receives all events of the agent.
 struct Watched {
     rig: Rig,
     app: App,
-    told: Vec<Told>,
+    events: Vec<Envelope>,
 }
 
 impl Watched {
     async fn until(&mut self, is_it: impl Fn(&AgentEvent) -> bool) {
         loop {
-            let told = self.rig.next().await;
-            let found = is_it(&told.event);
-            self.told.push(told.clone());
+            let envelope = self.rig.next().await;
+            let found = is_it(&envelope.event);
+            self.events.push(envelope.clone());
             self.app.state.now = Instant::now();
-            update(&mut self.app.state, Msg::Agent(told));
+            update(&mut self.app.state, Msg::Agent(envelope));
             // The rig answers for the person.
             self.app.state.dialogs.clear();
             if found {
@@ -35,7 +35,7 @@ impl Watched {
         }
     }
 
-    async fn asked(&mut self) -> crate::protocol::CallRef {
+    async fn wait_for_question(&mut self) -> crate::protocol::CallRef {
         let is_question = |event: &AgentEvent| {
             matches!(
                 event,
@@ -46,7 +46,7 @@ impl Watched {
             )
         };
         self.until(is_question).await;
-        match self.told.last().map(|told| &told.event) {
+        match self.events.last().map(|envelope| &envelope.event) {
             Some(AgentEvent::Call { call, .. }) => *call,
             other => panic!("{other:?}"),
         }
@@ -74,7 +74,7 @@ fn bash(id: &str, command: &str) -> Block {
 }
 
 /// A session with every kind of content, and the screen that has seen it.
-async fn had() -> Watched {
+async fn full_session() -> Watched {
     let edit = json!({"file_path": "poem", "old_string": "two", "new_string": "2"});
     let rig = Rig::new([
         vec![
@@ -95,19 +95,19 @@ async fn had() -> Watched {
     let mut watched = Watched {
         rig,
         app,
-        told: Vec::new(),
+        events: Vec::new(),
     };
     watched.rig.submit("go");
-    let call = watched.asked().await;
+    let call = watched.wait_for_question().await;
     watched.rig.answer(call, Answer::Allow);
-    let call = watched.asked().await;
+    let call = watched.wait_for_question().await;
     watched.rig.answer(call, Answer::Deny { reason: None });
     watched.ended().await;
     let run = SessionCommand::Run("echo by myself".to_owned());
     watched.rig.send(Command::Session(run));
     watched.aside_over().await;
     watched.rig.submit("and now");
-    let call = watched.asked().await;
+    let call = watched.wait_for_question().await;
     watched.rig.answer(call, Answer::Allow);
     // Not the other one, which runs without asking.
     let runs = |event: &AgentEvent| {
@@ -122,7 +122,11 @@ async fn had() -> Watched {
 
 #[tokio::test]
 async fn a_resumed_session_looks_the_same() {
-    let Watched { rig, mut app, told } = had().await;
+    let Watched {
+        rig,
+        mut app,
+        events: envelope,
+    } = full_session().await;
     let mut rig = rig.resumed().await;
     let mut again = App::starting();
     let opened = rig.next().await;
@@ -150,13 +154,13 @@ async fn a_resumed_session_looks_the_same() {
     let mut calls = again.state.calls.iter();
     let change = calls.find(|(_, call)| call.completed().is_some_and(|it| shows(&it.shown)));
     assert!(change.is_some(), "the change is shown");
-    let numbers = told.iter().filter_map(|told| told.record);
+    let numbers = envelope.iter().filter_map(|envelope| envelope.record);
     assert!(numbers.is_sorted_by_key(|record| record.seq), "in order");
 }
 
 #[tokio::test]
 async fn a_change_is_stored_by_its_checkpoints_and_shown_by_its_size_without_them() {
-    let Watched { rig, .. } = had().await;
+    let Watched { rig, .. } = full_session().await;
     let log = rig.scratch.root.with_file_name("log.jsonl");
     let text = std::fs::read_to_string(log).expect("a log");
     let result = text
@@ -186,7 +190,7 @@ async fn a_change_is_stored_by_its_checkpoints_and_shown_by_its_size_without_the
 
 #[tokio::test]
 async fn a_new_run_only_reports_that_the_session_was_opened() {
-    let Watched { rig, .. } = had().await;
+    let Watched { rig, .. } = full_session().await;
     let mut rig = rig.resumed().await;
     let opened = rig.next().await;
     assert!(matches!(

@@ -10,8 +10,8 @@ use crate::app::rig::{App, seen};
 use crate::app::{Msg, update};
 use crate::conversation::Limits;
 use crate::protocol::{
-    AgentEvent, Answer, Block, CallCommand, CallEvent, CallRef, Chosen, Ending, Message, Mode,
-    Question, QuestionKind, Reply, Role, TurnEvent,
+    AgentEvent, Answer, BackgroundEnd, Block, CallCommand, CallEvent, CallRef, Chosen, Ending,
+    Message, Mode, Question, QuestionKind, Reply, Role, SessionEvent, ToolResult, TurnEvent,
 };
 use crate::session::repair;
 
@@ -21,6 +21,26 @@ pub async fn killed(rig: Rig, answers: impl IntoIterator<Item = Vec<Block>>) -> 
     let written = std::fs::read(&log).expect("a log");
     let (scratch, _) = rig.left().await;
     std::fs::write(&log, written).expect("written");
+    Rig::in_scratch(scratch, answers, Limits::default(), None)
+}
+
+/// The same, as if the program had been killed right after it wrote the first record of this kind about a call.
+async fn killed_after(
+    rig: Rig,
+    (kind, call): (&str, CallRef),
+    answers: impl IntoIterator<Item = Vec<Block>>,
+) -> Rig {
+    let log = rig.scratch.root.with_file_name("log.jsonl");
+    let written = std::fs::read_to_string(&log).expect("a log");
+    let (scratch, _) = rig.left().await;
+    let is_it = |line: &str| {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        line["kind"] == kind && line["call"] == json!(call)
+    };
+    let lines: Vec<&str> = written.lines().collect();
+    let at = lines.iter().position(|line| is_it(line));
+    let kept = &lines[..=at.unwrap_or_else(|| panic!("no {kind} in {written}"))];
+    std::fs::write(&log, kept.join("\n") + "\n").expect("written");
     Rig::in_scratch(scratch, answers, Limits::default(), None)
 }
 
@@ -38,7 +58,7 @@ fn bash(id: &str, command: &str) -> Block {
 }
 
 async fn question(rig: &mut Rig) -> Question {
-    rig.hear(|event| match event {
+    rig.wait_for(|event| match event {
         AgentEvent::Call {
             event: CallEvent::Asked(question),
             ..
@@ -155,6 +175,152 @@ async fn permission_is_asked_again_and_calls_behind_it_run_but_none_runs_twice()
     assert_eq!(made, "one\ntwo\n");
 }
 
+fn edit_after_read() -> [Vec<Block>; 2] {
+    let edit = json!({"file_path": "poem", "old_string": "line", "new_string": "verse"});
+    [
+        vec![call("r", "Read", json!({"file_path": "poem"}))],
+        vec![call("e", "Edit", edit)],
+    ]
+}
+
+#[tokio::test]
+async fn an_edit_that_waited_for_permission_does_not_need_another_read() {
+    let mut rig = Rig::new(edit_after_read());
+    rig.scratch.put("poem", "a line\n");
+    rig.submit("go");
+    question(&mut rig).await;
+    let mut rig = killed(rig, [vec![Block::text("Done.")]]).await;
+    let asked = question(&mut rig).await;
+    rig.answer(asked.call, Answer::Allow);
+    assert_eq!(rig.finished().await, Ending::Done);
+    let poem = std::fs::read_to_string(rig.scratch.root.join("poem")).expect("a file");
+    assert_eq!(poem, "a verse\n", "{:?}", results(&rig));
+}
+
+#[tokio::test]
+async fn a_file_that_was_changed_while_the_program_was_not_running_has_to_be_read_again() {
+    let mut rig = Rig::new(edit_after_read());
+    rig.scratch.put("poem", "a line\n");
+    rig.submit("go");
+    question(&mut rig).await;
+    rig.scratch.put("poem", "a line of somebody else\n");
+    let mut rig = killed(rig, [vec![Block::text("I see.")]]).await;
+    assert_eq!(rig.finished().await, Ending::Done);
+    let results = results(&rig);
+    assert!(results[0].contains("changed"), "{results:?}");
+    let poem = std::fs::read_to_string(rig.scratch.root.join("poem")).expect("a file");
+    assert_eq!(poem, "a line of somebody else\n");
+}
+
+#[tokio::test]
+async fn a_call_that_was_about_to_ask_when_the_program_was_killed_asks() {
+    let call = CallRef::main(1);
+    for kind in ["begun", "decision", "reached"] {
+        let mut rig = Rig::new([vec![bash("b", "echo one >> made")]]);
+        rig.submit("go");
+        question(&mut rig).await;
+        let mut rig = killed_after(rig, (kind, call), [vec![Block::text("Done.")]]).await;
+        let asked = question(&mut rig).await;
+        rig.answer(asked.call, Answer::Allow);
+        assert_eq!(rig.finished().await, Ending::Done, "{kind}");
+        let made = std::fs::read_to_string(rig.scratch.root.join("made")).expect("a file");
+        assert_eq!(made, "one\n", "{kind}");
+    }
+    for kind in ["begun", "decision", "reached"] {
+        let mut rig = Rig::new([vec![ask()]]);
+        rig.submit("go");
+        question(&mut rig).await;
+        let mut rig = killed_after(rig, (kind, call), [vec![Block::text("Done.")]]).await;
+        let asked = question(&mut rig).await;
+        rig.order(asked.call, CallCommand::Reply(second()));
+        assert_eq!(rig.finished().await, Ending::Done, "{kind}");
+        assert!(results(&rig)[0].contains("Redis"), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_needs_no_answer_is_not_started_by_resuming() {
+    let mut rig = Rig::new([vec![bash("b", "echo hello")], vec![Block::text("Hello.")]]);
+    rig.submit("go");
+    assert_eq!(rig.finished().await, Ending::Done);
+    let begun = ("begun", CallRef::main(1));
+    let mut rig = killed_after(rig, begun, [vec![Block::text("I see.")]]).await;
+    let notice = rig.wait_for(|event| match event {
+        AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
+        _ => None,
+    });
+    assert_eq!(
+        notice.await,
+        "calls interrupted by the last exit (not re-run): 1"
+    );
+    rig.submit("what happened?");
+    assert_eq!(rig.finished().await, Ending::Done);
+    let messages = rig.last_request();
+    let results = messages.iter().flat_map(Message::tool_results);
+    let results: Vec<String> = results.map(ToolResult::as_text).collect();
+    assert!(results[0].contains("It was not run"), "{results:?}");
+}
+
+fn subagent(background: bool) -> Vec<Block> {
+    let input = json!({
+        "description": "make it", "prompt": "make it", "run_in_background": background,
+    });
+    vec![call("t", "Task", input)]
+}
+
+#[tokio::test]
+async fn a_question_of_a_subagent_is_asked_again_and_the_subagent_continues() {
+    let mut rig = Rig::new([subagent(false), vec![bash("b", "echo one >> made")]]);
+    rig.submit("go");
+    let before = question(&mut rig).await;
+    assert!(before.call.agent.is_subagent());
+    for _ in 0..2 {
+        rig = killed(
+            rig,
+            [vec![Block::text("Made.")], vec![Block::text("Done.")]],
+        )
+        .await;
+        let again = question(&mut rig).await;
+        assert_eq!(again, before, "of the same call of the same subagent");
+    }
+    rig.answer(before.call, Answer::Allow);
+    assert_eq!(rig.finished().await, Ending::Done);
+    let results = results(&rig);
+    assert!(results[0].starts_with("Made."), "{results:?}");
+    let made = std::fs::read_to_string(rig.scratch.root.join("made")).expect("a file");
+    assert_eq!(made, "one\n");
+    // The session can be resumed as any other.
+    let rig = rig.resumed_with([vec![Block::text("Fine.")]]).await;
+    drop(rig);
+}
+
+#[tokio::test]
+async fn a_question_of_a_subagent_in_the_background_is_asked_again_without_a_turn() {
+    let made = vec![bash("b", "echo one >> made")];
+    let mut rig = Rig::with_subagents(
+        [subagent(true), vec![Block::text("It runs.")]],
+        [("make it", vec![made])],
+    );
+    rig.submit("go");
+    let before = question(&mut rig).await;
+    let mut rig = killed(rig, []).await;
+    let again = question(&mut rig).await;
+    assert_eq!(again, before);
+    rig.answer(again.call, Answer::Allow);
+    let how = rig.wait_for(|event| match event {
+        AgentEvent::Call {
+            event: CallEvent::BackgroundEnded(how),
+            ..
+        } => Some(how),
+        _ => None,
+    });
+    assert_eq!(how.await, BackgroundEnd::Done);
+    rig.submit("and?");
+    assert_eq!(rig.finished().await, Ending::Done);
+    let envelope = format!("{:?}", rig.last_request());
+    assert!(envelope.contains("has ended"), "{envelope}");
+}
+
 #[tokio::test]
 async fn a_call_that_was_answered_before_the_program_ended_is_not_asked_again() {
     let mut rig = Rig::new([vec![bash("b", "touch made; sleep 1000")]]);
@@ -162,14 +328,14 @@ async fn a_call_that_was_answered_before_the_program_ended_is_not_asked_again() 
     let asked = question(&mut rig).await;
     rig.answer(asked.call, Answer::Allow);
     let runs = CallEvent::Reached(crate::protocol::Phase::Running);
-    rig.hear(|event| {
+    rig.wait_for(|event| {
         matches!(event, AgentEvent::Call { event, .. } if event == runs).then_some(())
     })
     .await;
     let mut rig = killed(rig, [vec![Block::text("It was cut off.")]]).await;
     rig.submit("what happened?");
     let first = rig
-        .hear_turn(|event| match event {
+        .wait_for_turn(|event| match event {
             TurnEvent::Prompted(message) => Some(message.text()),
             TurnEvent::Reopened { .. } => Some("reopened".to_owned()),
             _ => None,
@@ -186,17 +352,17 @@ async fn the_screen_shows_the_question_in_its_row_and_the_same_again_afterwards(
     let mut rig = killed(rig, [vec![Block::text("Redis it is.")]]).await;
     let mut app = App::starting();
     loop {
-        let told = rig.next().await;
-        let is_end = matches!(told.event, AgentEvent::Turn(_, TurnEvent::Finished(_)));
+        let envelope = rig.next().await;
+        let is_end = matches!(envelope.event, AgentEvent::Turn(_, TurnEvent::Finished(_)));
         let asks = matches!(
-            &told.event,
+            &envelope.event,
             AgentEvent::Call {
                 event: CallEvent::Asked(_),
                 ..
             }
         );
         app.state.now = Instant::now();
-        update(&mut app.state, Msg::Agent(told));
+        update(&mut app.state, Msg::Agent(envelope));
         if asks {
             assert!(app.state.is_working());
             assert_eq!(app.state.dialogs.len(), 1);

@@ -2,7 +2,7 @@
 
 mod script;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,13 +19,13 @@ use crate::hooks::{Hook, Runner};
 use crate::permissions::{Rules, Store};
 use crate::protocol::{
     AgentEvent, AgentId, Answer, BackgroundEnd, Block, CallCommand, CallEvent, CallOutcome,
-    CallRef, Command, Message, Mode, Reply, Role, SessionCommand, SessionId, Told, ToolUse,
+    CallRef, Command, Envelope, Message, Mode, Reply, Role, SessionCommand, SessionId, ToolUse,
     TurnEvent, Usage,
 };
 use crate::provider::{Batch, Provider, ProviderError, Request, ResponseStream, retry};
+use crate::session::events::{Recalled, recall};
 use crate::session::record::VERSION;
 use crate::session::subagents::PastSubagents;
-use crate::session::telling::{Recalled, recall};
 use crate::session::{History, Log, Record, Writer};
 use crate::settings::extensions::{Catalogue, Sources};
 use crate::tools::files::scratch::Scratch;
@@ -39,7 +39,7 @@ struct Model {
     answers: Mutex<VecDeque<Scripted>>,
     /// Its answers in subagents, by their prompts.
     of_subagents: Mutex<HashMap<String, VecDeque<Scripted>>>,
-    asked: Mutex<Vec<Vec<Message>>>,
+    requests: Mutex<Vec<Vec<Message>>>,
     /// The names of the tools in each request.
     offered: Mutex<Vec<Vec<String>>>,
     /// The model of each request.
@@ -59,7 +59,7 @@ impl Provider for Model {
         request: &'a Request,
     ) -> BoxFuture<'a, Result<Box<dyn ResponseStream>, ProviderError>> {
         let asked = request.messages.to_vec();
-        self.asked.lock().expect("unpoisoned").push(asked);
+        self.requests.lock().expect("unpoisoned").push(asked);
         let model = request.model.clone();
         self.models.lock().expect("unpoisoned").push(model);
         let offered = request.tools.iter().map(|tool| tool.name.clone());
@@ -202,8 +202,10 @@ impl Rig {
             read_only: read_only(),
             built_in_commands: Vec::new(),
             config: &scratch.root.with_file_name("config"),
+            home: &scratch.root.with_file_name("home"),
             workspace: &scratch.root,
             trusts: Box::new(|| false),
+            remedy: "restart to review it",
         });
         let mut offer = Offer::default();
         offer.about.extensions = catalogue.now();
@@ -213,17 +215,17 @@ impl Rig {
             Ok((log, contents)) => (Writer::new(log), contents.lines),
             Err(_) => (new_log(&path, &scratch.root), Vec::new()),
         };
-        let told = History::of(&lines, AgentId::MAIN).tools().clone();
-        let tools = Tools::resumed(Registry::built_in(), offer, told);
+        let sent = History::of(&lines, AgentId::MAIN).tools().clone();
+        let tools = Tools::resumed(Registry::built_in(), offer, sent);
         let mut context = Context::new(Arc::new(shared), tools);
-        let (starter, orders) = port();
+        let (starter, start_requests) = port();
         context.starter = starter;
         let context = Arc::new(context);
         let subagents = PastSubagents::of(&lines);
         let checkpoints = &context.shared.env.checkpoints;
         let Recalled {
             history,
-            told: past,
+            events: past,
         } = recall(lines, |name| checkpoints.text(name));
         let agent = spawn(Setup {
             provider: model.clone(),
@@ -232,19 +234,20 @@ impl Rig {
             context: context.clone(),
             policy: Policy::default(),
             limits,
-            prices: BTreeMap::new(),
+            prices: Arc::default(),
             retry,
             max_output_tokens: 1000,
             session: SessionId("s".into()),
             log,
             history,
-            orders,
+            start_requests,
             subagents,
             past,
             branch: None,
             context_window: None,
-            beginning: crate::hooks::occasion::Source::Startup,
+            beginning: crate::hooks::payload::Source::Startup,
             notices: Vec::new(),
+            servers: None,
         });
         Self {
             agent,
@@ -279,11 +282,11 @@ impl Rig {
             ..
         } = self.agent;
         drop(commands);
-        let mut said = Vec::new();
-        while let Some(told) = events.recv().await {
-            said.push(told.event);
+        let mut all = Vec::new();
+        while let Some(envelope) = events.recv().await {
+            all.push(envelope.event);
         }
-        (self.scratch, said)
+        (self.scratch, all)
     }
 
     /// The model of each request so far.
@@ -315,23 +318,23 @@ impl Rig {
     }
 
     /// The next event.
-    pub async fn next(&mut self) -> Told {
+    pub async fn next(&mut self) -> Envelope {
         self.agent.events.recv().await.expect("the agent lives")
     }
 
     /// The next event that `pick` selects.
-    pub async fn hear<T>(&mut self, pick: impl Fn(AgentEvent) -> Option<T>) -> T {
+    pub async fn wait_for<T>(&mut self, pick: impl Fn(AgentEvent) -> Option<T>) -> T {
         loop {
-            let told = self.agent.events.recv().await.expect("the agent lives");
-            if let Some(found) = pick(told.event) {
+            let envelope = self.agent.events.recv().await.expect("the agent lives");
+            if let Some(found) = pick(envelope.event) {
                 return found;
             }
         }
     }
 
     /// The next event of a turn that `pick` selects.
-    pub async fn hear_turn<T>(&mut self, pick: impl Fn(TurnEvent) -> Option<T>) -> T {
-        self.hear(|event| match event {
+    pub async fn wait_for_turn<T>(&mut self, pick: impl Fn(TurnEvent) -> Option<T>) -> T {
+        self.wait_for(|event| match event {
             AgentEvent::Turn(_, event) => pick(event),
             _ => None,
         })
@@ -340,7 +343,7 @@ impl Rig {
 
     /// Waits until a turn ends, and returns how it ended.
     pub async fn finished(&mut self) -> crate::protocol::Ending {
-        self.hear(|event| match event {
+        self.wait_for(|event| match event {
             AgentEvent::Turn(turn, TurnEvent::Finished(summary)) if turn.agent.is_main() => {
                 Some(summary.ending)
             }
@@ -353,12 +356,12 @@ impl Rig {
     pub async fn whole_turn(&mut self) -> Vec<AgentEvent> {
         let mut events = Vec::new();
         loop {
-            let told = self.agent.events.recv().await.expect("the agent lives");
+            let envelope = self.agent.events.recv().await.expect("the agent lives");
             let over = matches!(
-                &told.event,
+                &envelope.event,
                 AgentEvent::Turn(turn, TurnEvent::Finished(_)) if turn.agent.is_main()
             );
-            events.push(told.event);
+            events.push(envelope.event);
             if over {
                 return events;
             }
@@ -366,12 +369,12 @@ impl Rig {
     }
 
     /// The next event of a call of `agent` that `pick` selects.
-    pub async fn hear_call<T>(
+    pub async fn wait_for_call<T>(
         &mut self,
         agent: AgentId,
         pick: impl Fn(CallRef, CallEvent) -> Option<T>,
     ) -> T {
-        self.hear(|event| match event {
+        self.wait_for(|event| match event {
             AgentEvent::Call { call, event, .. } if call.agent == agent => pick(call, event),
             _ => None,
         })
@@ -379,8 +382,8 @@ impl Rig {
     }
 
     /// Waits until a call of `agent` asks, and returns the call.
-    pub async fn asked(&mut self, agent: AgentId) -> CallRef {
-        self.hear_call(agent, |call, event| {
+    pub async fn wait_for_question(&mut self, agent: AgentId) -> CallRef {
+        self.wait_for_call(agent, |call, event| {
             matches!(event, CallEvent::Asked(_)).then_some(call)
         })
         .await
@@ -388,7 +391,7 @@ impl Rig {
 
     /// Waits until a call of `agent` prints something, and returns the call.
     pub async fn printed(&mut self, agent: AgentId) -> CallRef {
-        self.hear_call(agent, |call, event| {
+        self.wait_for_call(agent, |call, event| {
             matches!(event, CallEvent::Progress(_)).then_some(call)
         })
         .await
@@ -396,7 +399,7 @@ impl Rig {
 
     /// Waits until a call of `agent` has its result: the call, the text and the outcome.
     pub async fn over(&mut self, agent: AgentId) -> (CallRef, String, CallOutcome) {
-        self.hear_call(agent, |call, event| match event {
+        self.wait_for_call(agent, |call, event| match event {
             CallEvent::Completed {
                 result, outcome, ..
             } => Some((call, result.as_text(), outcome)),
@@ -407,7 +410,7 @@ impl Rig {
 
     /// Waits until a background command ends: the call that started it, and how it ended.
     pub async fn background_ended(&mut self) -> (CallRef, BackgroundEnd) {
-        self.hear(|event| match event {
+        self.wait_for(|event| match event {
             AgentEvent::Call {
                 call,
                 event: CallEvent::BackgroundEnded(how),
@@ -424,7 +427,7 @@ impl Rig {
 
     /// The texts of the person's messages in each request.
     pub fn requests(&self) -> Vec<Vec<String>> {
-        let asked = self.model.asked.lock().expect("unpoisoned");
+        let asked = self.model.requests.lock().expect("unpoisoned");
         let texts = |messages: &Vec<Message>| -> Vec<String> {
             let users = messages.iter().filter(|it| it.role == Role::User);
             let blocks = users.flat_map(|message| &message.content);
@@ -444,13 +447,13 @@ impl Rig {
 
     /// The history of the last request.
     pub fn last_request(&self) -> Vec<Message> {
-        let asked = self.model.asked.lock().expect("unpoisoned");
+        let asked = self.model.requests.lock().expect("unpoisoned");
         asked.last().cloned().unwrap_or_default()
     }
 
     /// The person's last message, as the model got it: its texts.
-    pub fn last_asked(&self) -> Vec<String> {
-        let asked = self.model.asked.lock().expect("unpoisoned");
+    pub fn last_sent(&self) -> Vec<String> {
+        let asked = self.model.requests.lock().expect("unpoisoned");
         let last = asked.last().and_then(|messages| messages.last());
         let blocks = last.map(|message| message.content.clone());
         let texts = blocks.unwrap_or_default().into_iter();

@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use super::driver::Agent;
-use crate::permissions::Store;
 use crate::permissions::store::SaveError;
+use crate::permissions::{Store, names};
 use crate::protocol::{KnownRule, NamedFile, RuleList, RulesCommand, SessionEvent, Source};
 use crate::session::Record;
 
@@ -15,7 +15,7 @@ impl Agent {
         match command {
             RulesCommand::List => {
                 let rules = self.shared().known_rules();
-                self.journal().tell_session(SessionEvent::Rules(rules));
+                self.journal().emit_session(SessionEvent::Rules(rules));
             }
             RulesCommand::Add { list, rule } => self.add_rule(list, rule.trim()),
             RulesCommand::Remove(rule) => self.remove_rule(&rule),
@@ -27,18 +27,25 @@ impl Agent {
     fn test(&self, tool: String, input: Value) {
         let (context, replies) = (self.conversation.context().clone(), self.replies.clone());
         tokio::spawn(async move {
-            let told = match context.judge(&tool, &input).await {
-                Some(verdict) => format!("{tool}: {}", verdict.in_short()),
+            let text = match context.judge(&tool, &input).await {
+                Some(verdict) => format!("{tool}: {}", verdict.summary()),
                 None => format!("no tool named {tool}; see /tools"),
             };
             // The agent may have ended.
-            let _ = replies.send(Record::Reply { text: told });
+            let _ = replies.send(Record::Reply { text });
         });
     }
 
     fn add_rule(&mut self, list: RuleList, rule: &str) {
+        if let Some(problem) = self.mistyped(rule) {
+            self.journal()
+                .notice(format!("not saved: the rule `{rule}` {problem}"));
+            return;
+        }
         let source = self.shared().rules_source();
-        let told = match self.shared().add_rule(list, rule, &source) {
+        let added = self.shared().add_rule(list, rule, &source);
+        self.conversation.context().follow_policy();
+        let text = match added {
             Err(problem) => {
                 self.journal().notice(problem);
                 return;
@@ -47,7 +54,15 @@ impl Agent {
             Ok(None) => format!("{} {rule}: saved in {source}", list.name()),
         };
         let rule = rule.to_owned();
-        self.write_rules(told, move |store| store.save(list, &rule));
+        self.write_rules(text, move |store| store.save(list, &rule));
+    }
+
+    /// Says so if the rule's tool is unknown and looks like a typing mistake.
+    fn mistyped(&self, rule: &str) -> Option<String> {
+        let tool = rule.split('(').next().unwrap_or_default();
+        let tools = self.conversation.context().tools.snapshot();
+        let is_known = tools.find_or_deferred(tool).is_some();
+        names::mistyped(tool).filter(|_| !is_known)
     }
 
     fn remove_rule(&mut self, rule: &KnownRule) {
@@ -56,29 +71,30 @@ impl Agent {
                 .notice(format!("that rule no longer exists: {}", rule.rule));
             return;
         }
-        let told = format!(
+        self.conversation.context().follow_policy();
+        let text = format!(
             "{} {}: removed from {}",
             rule.list.name(),
             rule.rule,
             rule.from
         );
         let Source::File(NamedFile { path: file, .. }) = rule.from.clone() else {
-            let told = format!("{told} (until you quit)");
-            self.journal().append(Record::Reply { text: told });
+            let text = format!("{text} (until you quit)");
+            self.journal().append(Record::Reply { text });
             return;
         };
         let (list, rule) = (rule.list, rule.rule.clone());
-        self.write_rules(told, move |store| store.remove_from(&file, list, &rule));
+        self.write_rules(text, move |store| store.remove_from(&file, list, &rule));
     }
 
     fn write_rules(
         &mut self,
-        told: String,
+        text: String,
         write: impl FnOnce(&Store) -> Result<(), SaveError> + Send + 'static,
     ) {
         let Some(store) = self.shared().store.clone() else {
             self.journal().notice(format!(
-                "{told} (until you quit; rules are not saved in this run)"
+                "{text} (until you quit; rules are not saved in this run)"
             ));
             return;
         };
@@ -86,9 +102,9 @@ impl Agent {
         tokio::spawn(async move {
             let written = tokio::task::spawn_blocking(move || write(&store)).await;
             let record = match written {
-                Ok(Ok(())) => Record::Reply { text: told },
+                Ok(Ok(())) => Record::Reply { text },
                 Ok(Err(error)) => Record::Notice {
-                    text: format!("{told}, but only until you quit: {error}"),
+                    text: format!("{text}, but only until you quit: {error}"),
                 },
                 Err(_) => Record::Notice {
                     text: "the rule could not be saved".to_owned(),

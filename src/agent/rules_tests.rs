@@ -24,11 +24,11 @@ fn kept_in(rig: &Rig) -> Source {
 /// The answer to a command about the rules.
 async fn answer(rig: &mut Rig, command: RulesCommand) -> String {
     rig.send(Command::Session(SessionCommand::Rules(command)));
-    let said = |event| match event {
+    let reply = |event| match event {
         AgentEvent::Session(SessionEvent::Reply(text) | SessionEvent::Notice(text)) => Some(text),
         _ => None,
     };
-    rig.hear(said).await
+    rig.wait_for(reply).await
 }
 
 async fn listed(rig: &mut Rig) -> Vec<KnownRule> {
@@ -37,7 +37,7 @@ async fn listed(rig: &mut Rig) -> Vec<KnownRule> {
         AgentEvent::Session(SessionEvent::Rules(rules)) => Some(rules),
         _ => None,
     };
-    rig.hear(rules).await
+    rig.wait_for(rules).await
 }
 
 fn add(list: RuleList, rule: &str) -> RulesCommand {
@@ -58,8 +58,8 @@ async fn decision(rig: &Rig, command: &str) -> Decision {
 async fn an_added_rule_applies_at_once_and_is_saved() {
     let mut rig = Rig::new([]);
     assert_eq!(decision(&rig, "touch x").await, Decision::Ask);
-    let said = answer(&mut rig, add(RuleList::Allow, "Bash(touch:*)")).await;
-    assert_eq!(said, format!("allow Bash(touch:*): saved in {FILE}"));
+    let reply = answer(&mut rig, add(RuleList::Allow, "Bash(touch:*)")).await;
+    assert_eq!(reply, format!("allow Bash(touch:*): saved in {FILE}"));
     assert_eq!(decision(&rig, "touch x").await, Decision::Allow);
     answer(&mut rig, add(RuleList::Deny, "Bash(touch y)")).await;
     assert_eq!(decision(&rig, "touch y").await, Decision::Deny);
@@ -79,14 +79,14 @@ async fn a_removed_rule_no_longer_applies_and_is_deleted_from_its_file() {
     let mut rig = Rig::new([]);
     answer(&mut rig, add(RuleList::Deny, "Bash(touch y)")).await;
     let gone = rule(RuleList::Deny, "Bash(touch y)", kept_in(&rig));
-    let said = answer(&mut rig, RulesCommand::Remove(gone.clone())).await;
-    assert_eq!(said, format!("deny Bash(touch y): removed from {FILE}"));
+    let reply = answer(&mut rig, RulesCommand::Remove(gone.clone())).await;
+    assert_eq!(reply, format!("deny Bash(touch y): removed from {FILE}"));
     assert_eq!(decision(&rig, "touch y").await, Decision::Ask);
     assert_eq!(listed(&mut rig).await, []);
     let kept = std::fs::read_to_string(rig.scratch.root.join(FILE)).expect("written");
     assert!(!kept.contains("touch"), "{kept}");
-    let said = answer(&mut rig, RulesCommand::Remove(gone)).await;
-    assert_eq!(said, "that rule no longer exists: Bash(touch y)");
+    let reply = answer(&mut rig, RulesCommand::Remove(gone)).await;
+    assert_eq!(reply, "that rule no longer exists: Bash(touch y)");
 }
 
 #[tokio::test]
@@ -99,9 +99,9 @@ async fn a_rule_from_a_flag_is_removed_for_this_run() {
         .add_rule(RuleList::Allow, "Bash(touch:*)", &flag);
     assert_eq!(added, Ok(None));
     let gone = rule(RuleList::Allow, "Bash(touch:*)", flag);
-    let said = answer(&mut rig, RulesCommand::Remove(gone)).await;
+    let reply = answer(&mut rig, RulesCommand::Remove(gone)).await;
     assert_eq!(
-        said,
+        reply,
         "allow Bash(touch:*): removed from --allow (until you quit)"
     );
     assert_eq!(decision(&rig, "touch x").await, Decision::Ask);
@@ -120,21 +120,34 @@ async fn removing_a_rule_from_a_flag_does_not_touch_a_file_of_that_name() {
         .add_rule(RuleList::Allow, "Bash(touch:*)", &flag);
     assert_eq!(added, Ok(None));
     let gone = rule(RuleList::Allow, "Bash(touch:*)", flag);
-    let said = answer(&mut rig, RulesCommand::Remove(gone)).await;
-    assert!(said.ends_with("(until you quit)"), "{said}");
+    let reply = answer(&mut rig, RulesCommand::Remove(gone)).await;
+    assert!(reply.ends_with("(until you quit)"), "{reply}");
     assert_eq!(std::fs::read_to_string(file).expect("there"), text);
 }
 
 #[tokio::test]
 async fn an_invalid_rule_is_not_added() {
     let mut rig = Rig::new([]);
-    let said = answer(&mut rig, add(RuleList::Deny, "Bash(touch")).await;
+    let reply = answer(&mut rig, add(RuleList::Deny, "Bash(touch")).await;
     assert_eq!(
-        said,
+        reply,
         "the rule `Bash(touch` has a `(` without a `)` at its end"
     );
     assert_eq!(listed(&mut rig).await, []);
     assert!(!rig.scratch.root.join(FILE).exists());
+}
+
+#[tokio::test]
+async fn a_rule_with_a_mistyped_tool_is_not_added() {
+    let mut rig = Rig::new([]);
+    let reply = answer(&mut rig, add(RuleList::Deny, "Bahs(rm:*)")).await;
+    assert_eq!(
+        reply,
+        "not saved: the rule `Bahs(rm:*)` names no tool: `Bahs`; did you mean `Bash`?"
+    );
+    assert_eq!(listed(&mut rig).await, []);
+    let custom = answer(&mut rig, add(RuleList::Allow, "CountWords")).await;
+    assert_eq!(custom, format!("allow CountWords: saved in {FILE}"));
 }
 
 #[tokio::test]
@@ -144,11 +157,11 @@ async fn a_call_is_tested_without_being_made() {
         tool: tool.to_owned(),
         input,
     };
-    let said = answer(&mut rig, test("Bash", json!({ "command": "touch x" }))).await;
-    assert!(said.starts_with("Bash: asked, because "), "{said}");
-    let said = answer(&mut rig, test("Bash", json!({ "command": "ls" }))).await;
-    assert_eq!(said, "Bash: read-only command");
-    let said = answer(&mut rig, test("Nonsense", json!({}))).await;
-    assert_eq!(said, "no tool named Nonsense; see /tools");
+    let reply = answer(&mut rig, test("Bash", json!({ "command": "touch x" }))).await;
+    assert!(reply.starts_with("Bash: asked, because "), "{reply}");
+    let reply = answer(&mut rig, test("Bash", json!({ "command": "ls" }))).await;
+    assert_eq!(reply, "Bash: read-only command");
+    let reply = answer(&mut rig, test("Nonsense", json!({}))).await;
+    assert_eq!(reply, "no tool named Nonsense; see /tools");
     assert!(!rig.scratch.root.join("x").exists());
 }

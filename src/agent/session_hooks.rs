@@ -7,19 +7,36 @@ use tokio_util::sync::CancellationToken;
 
 use super::driver::Agent;
 use crate::executor::pipeline::Report;
-use crate::hooks::occasion::Notification;
-use crate::hooks::{Event, Occasion};
-use crate::protocol::Leaving;
+use crate::hooks::payload::Notification;
+use crate::hooks::{self, Event, Payload};
+use crate::protocol::{HookInfo, LeaveReason, SessionEvent};
 
 /// How long to wait at most for the hooks at the session's end: longer than their own limit, including the kill.
-const LAST_WORDS: Duration = Duration::from_millis(1100);
+const LAST_WAIT: Duration = Duration::from_millis(1100);
 
 impl Agent {
+    /// The hooks of the settings as they are now.
+    pub(super) fn list_hooks(&mut self) {
+        for notice in self.shared().refresh() {
+            self.journal().notice(notice);
+        }
+        let active = self.shared().hooks.as_ref().map(hooks::Runner::active);
+        let active = active.unwrap_or_default();
+        let infos = active.hooks.iter().map(|hook| HookInfo {
+            event: hook.event.name(),
+            matcher: hook.matcher.text().to_owned(),
+            command: hook.command.clone(),
+            origin: hook.origin.clone(),
+        });
+        let event = SessionEvent::Hooks(infos.collect());
+        self.journal().emit_session(event);
+    }
+
     /// Starts the hooks of the session's start. The first message waits for them; the person can type meanwhile.
     pub(super) fn begin_session(&mut self) {
-        let occasion = Occasion::session_start(self.beginning, self.conversation.model());
+        let payload = Payload::session_start(self.beginning, self.conversation.model());
         let hooks = self.conversation.hooks();
-        let Some(asking) = hooks.fire(occasion, self.session.child_token()) else {
+        let Some(asking) = hooks.fire(payload, self.session.child_token()) else {
             return;
         };
         let reporter = self.asides.reporter();
@@ -43,15 +60,15 @@ impl Agent {
         // Hooks of the session's start that still run are too late.
         self.session.cancel();
         let reason = match self.leaving {
-            Some(Leaving::ForNew) => "clear",
-            Some(Leaving::ForOther) => "resume",
-            Some(Leaving::Quit) => "prompt_input_exit",
+            Some(LeaveReason::ForNew) => "clear",
+            Some(LeaveReason::ForOther) => "resume",
+            Some(LeaveReason::Quit) => "prompt_input_exit",
             None => "other",
         };
-        let occasion = Occasion::session_end(reason);
+        let payload = Payload::session_end(reason);
         let hooks = self.conversation.hooks();
-        if let Some(asking) = hooks.fire(occasion, CancellationToken::new())
-            && let Ok(answer) = tokio::time::timeout(LAST_WORDS, asking).await
+        if let Some(asking) = hooks.fire(payload, CancellationToken::new())
+            && let Ok(answer) = tokio::time::timeout(LAST_WAIT, asking).await
         {
             self.journal().note(answer);
         }

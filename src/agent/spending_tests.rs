@@ -32,12 +32,12 @@ async fn usage_is_reported_after_each_response_and_continued_by_the_next_run_of_
     let read = call("a", "Bash", json!({"command": "echo a"}));
     let mut rig = Rig::limited([vec![read]], limits);
     rig.uses(usage);
-    let before = rig.hear(opened).await;
+    let before = rig.wait_for(opened).await;
     assert_eq!((before.used, before.cost), (Usage::default(), Some(0.0)));
     rig.submit("go");
-    let first = rig.hear_turn(spent).await;
+    let first = rig.wait_for_turn(spent).await;
     assert_eq!((first.used, first.context), (usage, Some(210_000)));
-    let second = rig.hear_turn(spent).await;
+    let second = rig.wait_for_turn(spent).await;
     assert_eq!(second.used.input_tokens, Some(200_000));
     assert_eq!(
         second.context,
@@ -46,7 +46,7 @@ async fn usage_is_reported_after_each_response_and_continued_by_the_next_run_of_
     );
     let cost = second.cost.expect("the price is known");
     assert!((cost - 0.6).abs() < 1e-9, "{cost}");
-    let summary = rig.hear_turn(|event| match event {
+    let summary = rig.wait_for_turn(|event| match event {
         TurnEvent::Finished(summary) => Some(summary),
         _ => None,
     });
@@ -54,9 +54,9 @@ async fn usage_is_reported_after_each_response_and_continued_by_the_next_run_of_
 
     // The next run does not know the price, so the cost is unknown from its first response on.
     let mut rig = rig.resumed().await;
-    assert_eq!(rig.hear(opened).await, second);
+    assert_eq!(rig.wait_for(opened).await, second);
     rig.uses(usage);
     rig.submit("more");
-    let third = rig.hear_turn(spent).await;
+    let third = rig.wait_for_turn(spent).await;
     assert_eq!((third.used.input_tokens, third.cost), (Some(300_000), None));
 }

@@ -21,7 +21,7 @@ fn task(id: &str, prompt: &str, more: Value) -> Block {
     call(id, "Task", input)
 }
 
-fn says(text: &str) -> Vec<Block> {
+fn text_answer(text: &str) -> Vec<Block> {
     vec![Block::text(text)]
 }
 
@@ -47,7 +47,7 @@ fn started(event: AgentEvent) -> Option<Subagent> {
 
 /// Waits until a call of any subagent runs, and returns it.
 async fn runs(rig: &mut Rig) -> CallRef {
-    rig.hear(|event| match event {
+    rig.wait_for(|event| match event {
         AgentEvent::Call {
             call,
             event: CallEvent::Reached(Phase::Running),
@@ -61,8 +61,8 @@ async fn runs(rig: &mut Rig) -> CallRef {
 #[tokio::test]
 async fn a_subagents_last_message_is_the_result_with_its_cost() {
     let mut rig = Rig::with_subagents(
-        [vec![task("t", "look", json!({}))], says("all done")],
-        [("look", vec![bash("pwd"), says("It is here.")])],
+        [vec![task("t", "look", json!({}))], text_answer("all done")],
+        [("look", vec![bash("pwd"), text_answer("It is here.")])],
     );
     rig.uses(Usage {
         input_tokens: Some(100),
@@ -70,7 +70,7 @@ async fn a_subagents_last_message_is_the_result_with_its_cost() {
         ..Usage::default()
     });
     rig.submit("go");
-    let subagent = rig.hear(started).await;
+    let subagent = rig.wait_for(started).await;
     assert_eq!(
         (subagent.agent, subagent.call),
         (AgentId(2), CallRef::main(1))
@@ -100,7 +100,7 @@ async fn a_subagents_last_message_is_the_result_with_its_cost() {
 #[tokio::test]
 async fn an_unknown_type_is_an_error_that_lists_the_known_ones() {
     let wrong = task("t", "look", json!({ "subagent_type": "wizard" }));
-    let mut rig = Rig::new([vec![wrong], says("done")]);
+    let mut rig = Rig::new([vec![wrong], text_answer("done")]);
     rig.submit("go");
     rig.finished().await;
     let result = results(&rig.last_request()).join("");
@@ -113,7 +113,7 @@ async fn an_unknown_type_is_an_error_that_lists_the_known_ones() {
 #[tokio::test]
 async fn an_exploring_subagent_has_only_tools_that_read() {
     let explore = task("t", "look", json!({ "subagent_type": "explore" }));
-    let mut rig = Rig::with_subagents([vec![explore]], [("look", vec![says("seen")])]);
+    let mut rig = Rig::with_subagents([vec![explore]], [("look", vec![text_answer("seen")])]);
     rig.submit("go");
     rig.finished().await;
     let offered = &rig.offered()[1];
@@ -129,14 +129,14 @@ async fn an_exploring_subagent_has_only_tools_that_read() {
 async fn ten_run_at_once_although_their_calls_have_the_same_ids() {
     const PROMPTS: [&str; 10] = ["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"];
     let tasks = PROMPTS.iter().map(|prompt| task("same", prompt, json!({})));
-    let mut rig = Rig::new([tasks.collect(), says("done")]);
+    let mut rig = Rig::new([tasks.collect(), text_answer("done")]);
     // Each waits for the files of all others.
     let waits = "touch $ME; until [ $(ls p? | wc -l) = 10 ]; do sleep 0.01; done";
     rig.script_subagents(PROMPTS.map(|prompt| {
         let command = waits.replace("$ME", prompt);
         (
             prompt,
-            vec![bash(&command), says(&format!("I am {prompt}"))],
+            vec![bash(&command), text_answer(&format!("I am {prompt}"))],
         )
     }));
     rig.context
@@ -155,11 +155,11 @@ async fn ten_run_at_once_although_their_calls_have_the_same_ids() {
 async fn cancelling_one_of_three_stops_only_it_and_its_calls() {
     let three = ["one", "two", "three"].map(|prompt| task(prompt, prompt, json!({})));
     let mut rig = Rig::with_subagents(
-        [three.to_vec(), says("done")],
+        [three.to_vec(), text_answer("done")],
         [
-            ("one", vec![bash("sleep 1000"), says("never")]),
-            ("two", vec![says("two is done")]),
-            ("three", vec![says("three is done")]),
+            ("one", vec![bash("sleep 1000"), text_answer("never")]),
+            ("two", vec![text_answer("two is done")]),
+            ("three", vec![text_answer("three is done")]),
         ],
     );
     rig.context
@@ -202,12 +202,12 @@ async fn an_interrupt_stops_the_subagents_too() {
 #[tokio::test]
 async fn a_question_names_the_subagent_and_the_answer_reaches_its_call() {
     let mut rig = Rig::with_subagents(
-        [vec![task("t", "look", json!({}))], says("done")],
-        [("look", vec![bash("touch made"), says("made it")])],
+        [vec![task("t", "look", json!({}))], text_answer("done")],
+        [("look", vec![bash("touch made"), text_answer("made it")])],
     );
     rig.submit("go");
     let (call, question) = rig
-        .hear(|event| match event {
+        .wait_for(|event| match event {
             AgentEvent::Call {
                 call,
                 event: CallEvent::Asked(question),
@@ -236,12 +236,17 @@ async fn a_background_subagent_returns_an_id_at_once_and_the_next_request_report
         )]
     };
     let mut rig = Rig::with_subagents(
-        [vec![background], look(false), look(true), says("done")],
+        [
+            vec![background],
+            look(false),
+            look(true),
+            text_answer("done"),
+        ],
         [(
             "look",
             vec![
                 bash("until [ -e go ]; do sleep 0.01; done"),
-                says("found it"),
+                text_answer("found it"),
             ],
         )],
     );
@@ -253,16 +258,16 @@ async fn a_background_subagent_returns_an_id_at_once_and_the_next_request_report
     assert_eq!(outcome, CallOutcome::Backgrounded);
     assert!(text.contains("with the ID task_1"), "{text}");
     let (_, text, _) = rig.over(AgentId::MAIN).await;
-    assert_eq!(text, "task_1 still works: do look");
+    assert_eq!(text, "task_1 is still running: do look");
     rig.scratch.put("go", "");
     let ended = rig.background_ended().await;
     assert_eq!(ended, (CallRef::main(1), BackgroundEnd::Done));
     assert_eq!(rig.finished().await, Ending::Done);
     let last = rig.last_request();
     assert!(results(&last)[2].starts_with("found it"), "{last:?}");
-    let told: Vec<String> = rig.requests().last().expect("one").clone();
+    let sent: Vec<String> = rig.requests().last().expect("one").clone();
     let note = "The background subagent task_1 (do look) has ended: done. Use TaskOutput to get its result.";
-    assert!(told.iter().any(|text| text.contains(note)), "{told:?}");
+    assert!(sent.iter().any(|text| text.contains(note)), "{sent:?}");
     // It has only the tools for the background.
     let of_subagent = rig.offered()[1..3]
         .iter()
@@ -282,7 +287,12 @@ async fn a_background_subagent_survives_the_turn_and_an_interrupt_and_can_be_end
     let background = task("t", "look", json!({ "run_in_background": true }));
     let kill = vec![call("k", "KillShell", json!({ "shell_id": "task_1" }))];
     let mut rig = Rig::with_subagents(
-        [vec![background], says("started"), kill, says("done")],
+        [
+            vec![background],
+            text_answer("started"),
+            kill,
+            text_answer("done"),
+        ],
         [("look", vec![bash("sleep 1000")])],
     );
     rig.context
@@ -319,10 +329,13 @@ async fn the_person_can_end_a_background_subagent() {
 #[tokio::test]
 async fn a_running_subagent_can_continue_in_the_background() {
     let mut rig = Rig::with_subagents(
-        [vec![task("t", "look", json!({}))], says("done")],
+        [vec![task("t", "look", json!({}))], text_answer("done")],
         [(
             "look",
-            vec![bash("until [ -e go ]; do sleep 0.01; done"), says("found")],
+            vec![
+                bash("until [ -e go ]; do sleep 0.01; done"),
+                text_answer("found"),
+            ],
         )],
     );
     rig.context
@@ -345,8 +358,11 @@ async fn its_usage_counts_for_the_session_and_its_limits() {
         max_tokens: Some(250),
         ..Limits::default()
     };
-    let mut rig = Rig::limited([vec![task("t", "look", json!({}))], says("never")], limits);
-    rig.script_subagents([("look", vec![bash("pwd"), says("found")])]);
+    let mut rig = Rig::limited(
+        [vec![task("t", "look", json!({}))], text_answer("never")],
+        limits,
+    );
+    rig.script_subagents([("look", vec![bash("pwd"), text_answer("found")])]);
     rig.uses(Usage {
         input_tokens: Some(90),
         output_tokens: Some(10),
@@ -377,50 +393,50 @@ async fn its_usage_counts_for_the_session_and_its_limits() {
 async fn a_hook_can_make_it_continue_and_learns_which_subagent_it_is() {
     let once = "cat > stop.json; if [ -e again ]; then exit 0; fi; touch again; echo 'not yet' >&2; exit 2";
     let mut rig = Rig::hooked(
-        [vec![task("t", "look", json!({}))], says("done")],
+        [vec![task("t", "look", json!({}))], text_answer("done")],
         vec![hook(Event::SubagentStop, once)],
     );
-    rig.script_subagents([("look", vec![says("one"), says("two")])]);
+    rig.script_subagents([("look", vec![text_answer("one"), text_answer("two")])]);
     rig.submit("go");
     assert_eq!(rig.finished().await, Ending::Done);
     assert!(results(&rig.last_request())[0].starts_with("two"));
-    let told: Value = serde_json::from_slice(&rig.scratch.bytes("stop.json")).expect("JSON");
-    assert_eq!(told["hook_event_name"], "SubagentStop");
+    let sent: Value = serde_json::from_slice(&rig.scratch.bytes("stop.json")).expect("JSON");
+    assert_eq!(sent["hook_event_name"], "SubagentStop");
     assert_eq!(
-        (&told["agent_id"], &told["agent_type"]),
+        (&sent["agent_id"], &sent["agent_type"]),
         (&json!("task_1"), &json!("general"))
     );
-    assert_eq!(told["stop_hook_active"], true);
+    assert_eq!(sent["stop_hook_active"], true);
 }
 
 #[tokio::test]
 async fn it_is_in_the_log_and_shown_again_when_the_session_is_resumed() {
     let mut rig = Rig::with_subagents(
-        [vec![task("t", "look", json!({}))], says("done")],
-        [("look", vec![bash("pwd"), says("here")])],
+        [vec![task("t", "look", json!({}))], text_answer("done")],
+        [("look", vec![bash("pwd"), text_answer("here")])],
     );
     rig.submit("go");
     rig.finished().await;
     let mut rig = rig
-        .resumed_with([vec![task("t", "more", json!({}))], says("done")])
+        .resumed_with([vec![task("t", "more", json!({}))], text_answer("done")])
         .await;
     let past = rig
-        .hear(|event| match event {
+        .wait_for(|event| match event {
             AgentEvent::Session(crate::protocol::SessionEvent::Opened(opened)) => Some(opened.past),
             _ => None,
         })
         .await;
-    let told = |wanted: &dyn Fn(&AgentEvent) -> bool| past.iter().any(|told| wanted(&told.event));
-    assert!(told(
+    let sent = |wanted: &dyn Fn(&AgentEvent) -> bool| past.iter().any(|sent| wanted(&sent.event));
+    assert!(sent(
         &|event| started(event.clone()).is_some_and(|it| it.agent == AgentId(2))
     ));
-    assert!(told(&|event| matches!(
+    assert!(sent(&|event| matches!(
         event,
         AgentEvent::Call { call, event: CallEvent::Completed { .. }, .. } if call.agent == AgentId(2)
     )));
     // The next one has another number, so that their calls cannot be confused.
     rig.submit("again");
-    assert_eq!(rig.hear(started).await.agent, AgentId(3));
+    assert_eq!(rig.wait_for(started).await.agent, AgentId(3));
     rig.finished().await;
     let path = rig.scratch.root.with_file_name("log.jsonl");
     let contents = crate::session::log::read_file(&path).expect("a log");
@@ -446,24 +462,24 @@ fn notes(messages: &[Message]) -> Vec<String> {
 async fn an_end_that_the_model_was_not_told_of_is_told_after_a_resume_and_only_once() {
     let background = task("t", "look", json!({ "run_in_background": true }));
     let mut rig = Rig::with_subagents(
-        [vec![background], says("started")],
-        [("look", vec![says("found it")])],
+        [vec![background], text_answer("started")],
+        [("look", vec![text_answer("found it")])],
     );
     rig.submit("go");
     rig.finished().await;
     rig.background_ended().await;
     let read = vec![call("o", "TaskOutput", json!({ "task_id": "task_1" }))];
-    let mut rig = rig.resumed_with([read, says("done")]).await;
+    let mut rig = rig.resumed_with([read, text_answer("done")]).await;
     rig.submit("and?");
     rig.finished().await;
     let request = rig.last_request();
-    let told = "The background subagent task_1 (do look) has ended: done.";
+    let sent = "The background subagent task_1 (do look) has ended: done.";
     let all = format!("{request:?}");
-    assert_eq!(all.matches(told).count(), 1, "{all}");
+    assert_eq!(all.matches(sent).count(), 1, "{all}");
     let results = results(&request);
     let output = results.last().expect("a result");
     assert!(output.starts_with("found it"), "{output}");
-    let mut rig = rig.resumed_with([says("again")]).await;
+    let mut rig = rig.resumed_with([text_answer("again")]).await;
     rig.submit("more");
     rig.finished().await;
     assert_eq!(notes(&rig.last_request()), Vec::<String>::new());
@@ -473,7 +489,7 @@ async fn an_end_that_the_model_was_not_told_of_is_told_after_a_resume_and_only_o
 async fn one_that_ran_when_the_program_was_killed_is_told_as_ended_by_that() {
     let background = task("t", "look", json!({ "run_in_background": true }));
     let mut rig = Rig::with_subagents(
-        [vec![background], says("started")],
+        [vec![background], text_answer("started")],
         [("look", vec![bash("sleep 1000")])],
     );
     rig.context
@@ -482,27 +498,27 @@ async fn one_that_ran_when_the_program_was_killed_is_told_as_ended_by_that() {
     rig.submit("go");
     runs(&mut rig).await;
     rig.finished().await;
-    let mut rig = super::reopen_tests::killed(rig, [says("done")]).await;
+    let mut rig = super::reopen_tests::killed(rig, [text_answer("done")]).await;
     rig.submit("and?");
     rig.finished().await;
-    let told = notes(&rig.last_request()).join("\n");
+    let sent = notes(&rig.last_request()).join("\n");
     assert!(
-        told.contains("task_1 (do look) has ended: agent-tui ended while it ran"),
-        "{told}"
+        sent.contains("task_1 (do look) has ended: agent-tui ended while it ran"),
+        "{sent}"
     );
 }
 
 #[tokio::test]
 async fn a_finished_subagent_call_is_run_again_with_a_new_subagent() {
     let mut rig = Rig::with_subagents(
-        [vec![task("t", "look", json!({}))], says("done")],
-        [("look", vec![says("one"), says("two")])],
+        [vec![task("t", "look", json!({}))], text_answer("done")],
+        [("look", vec![text_answer("one"), text_answer("two")])],
     );
     rig.submit("go");
-    assert_eq!(rig.hear(started).await.agent, AgentId(2));
+    assert_eq!(rig.wait_for(started).await.agent, AgentId(2));
     rig.finished().await;
     rig.order(CallRef::main(1), CallCommand::RunAgain);
-    let again = rig.hear(started).await;
+    let again = rig.wait_for(started).await;
     assert_eq!(
         (again.agent, again.call.agent),
         (AgentId(3), AgentId::PERSON)

@@ -5,34 +5,35 @@
 //! background commands, checkpoints and the log are the session's. It ends with the call that started it, unless that
 //! call continues in the background.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Setup;
 use super::driver::Agent;
-use crate::conversation::{Conversation, Instruction, Journal, Limits, Parts};
-use crate::executor::{Context, Policy};
+use crate::conversation::{Beginning, Conversation, Instruction, Journal, Limits, Parts};
+use crate::executor::{Asking, Context, Policy};
 use crate::protocol::{
-    AgentId, AgentKind, BackgroundEnd, Block, CallCommand, CallRef, Ending, Note, Price, Spending,
-    Told, TurnSummary,
+    AgentId, AgentKind, BackgroundEnd, Block, CallCommand, CallRef, Ending, Envelope, Note, Price,
+    Spending, TurnSummary,
 };
 use crate::provider::{Provider, retry};
-use crate::session::subagents::PastSubagent;
+use crate::session::subagents::{AskingSubagent, PastSubagent};
 use crate::session::{History, Record, Writer};
-use crate::tools::subagents::{Order, Orders, Report, Started, can_have};
+use crate::tools::subagents::{Report, StartRequest, StartRequests, Started, can_have};
 
 /// Longer than stopping a call takes.
 const LAST_GRACE: Duration = Duration::from_secs(5);
 
 /// What a conversation needs besides its order.
-pub(super) struct Kit {
+pub(super) struct Dependencies {
     pub provider: Arc<dyn Provider>,
     pub model: String,
     /// The system prompt of the person's conversation: the identity first, then what applies to all.
@@ -42,24 +43,40 @@ pub(super) struct Kit {
     pub policy: Policy,
     pub limits: Limits,
     /// By the name of the model.
-    pub prices: BTreeMap<String, Price>,
+    pub prices: Arc<BTreeMap<String, Price>>,
     pub retry: retry::Policy,
     pub max_output_tokens: u32,
     pub session: String,
     pub log: Writer,
-    pub events: mpsc::Sender<Told>,
+    pub events: mpsc::Sender<Envelope>,
     pub token: CancellationToken,
 }
 
 pub(super) struct Subagents {
-    kit: Kit,
-    orders: Orders,
+    dependencies: Dependencies,
+    requests: StartRequests,
     running: HashMap<AgentId, Running>,
     last: AgentId,
-    news: mpsc::UnboundedReceiver<News>,
-    reporter: mpsc::UnboundedSender<News>,
+    messages: mpsc::UnboundedReceiver<SubagentMessage>,
+    reporter: mpsc::UnboundedSender<SubagentMessage>,
     /// What was used in the current turn.
     spent: Vec<Spending>,
+    /// Those that waited for the person when the last run of the program ended, by their calls. They continue when
+    /// their calls do.
+    asking: HashMap<CallRef, AskingSubagent>,
+}
+
+/// A subagent that is about to run.
+struct New {
+    agent: AgentId,
+    call: CallRef,
+    kind: AgentKind,
+    description: String,
+    model: String,
+    background: bool,
+    cwd: PathBuf,
+    journal: Journal,
+    beginning: Beginning,
 }
 
 struct Running {
@@ -71,31 +88,37 @@ struct Running {
 }
 
 /// Messages from running subagents.
-pub(super) enum News {
-    Ordered(Order),
+pub(super) enum SubagentMessage {
+    Ordered(StartRequest),
     Spent(AgentId, Spending),
     Ended(AgentId, Report),
 }
 
 impl Subagents {
-    pub fn new(kit: Kit, orders: Orders, last: AgentId) -> Self {
-        let (reporter, news) = mpsc::unbounded_channel();
+    pub fn new(
+        dependencies: Dependencies,
+        requests: StartRequests,
+        last: AgentId,
+        asking: Vec<AskingSubagent>,
+    ) -> Self {
+        let (reporter, message) = mpsc::unbounded_channel();
         Self {
-            kit,
-            orders,
+            dependencies,
+            requests,
             running: HashMap::new(),
             last,
-            news,
+            messages: message,
             reporter,
             spent: Vec::new(),
+            asking: asking.into_iter().map(|it| (it.call, it)).collect(),
         }
     }
 
     /// The next message. Cancel-safe; waits forever while nothing runs.
-    pub async fn next(&mut self) -> News {
+    pub async fn next(&mut self) -> SubagentMessage {
         tokio::select! {
-            Some(order) = self.orders.recv() => News::Ordered(order),
-            Some(news) = self.news.recv() => news,
+            Some(request) = self.requests.recv() => SubagentMessage::Ordered(request),
+            Some(message) = self.messages.recv() => message,
             else => std::future::pending().await,
         }
     }
@@ -112,7 +135,7 @@ impl Subagents {
     }
 
     /// Makes subagents stop at once that an interrupt has already asked to stop.
-    pub fn insist(&self) {
+    pub fn force_stop(&self) {
         for running in self.running.values().filter(|it| it.stop.is_cancelled()) {
             // It may have ended.
             let _ = running.instructions.send(Instruction::Interrupt);
@@ -125,36 +148,37 @@ impl Subagents {
         }
     }
 
-    /// What a model costs, where that is known.
-    pub fn price(&self, model: &str) -> Option<Price> {
-        self.kit.prices.get(model).copied()
-    }
-
     /// Resets the limits for the next turn.
     pub fn begin_turn(&mut self) {
         self.spent.clear();
     }
 
-    fn start(&mut self, order: Order) {
-        let Order {
+    /// The calls whose subagents waited for the person when the last run of the program ended.
+    pub fn asking(&self) -> HashSet<CallRef> {
+        self.asking.keys().copied().collect()
+    }
+
+    fn start(&mut self, request: StartRequest) {
+        let StartRequest {
             call,
             cwd,
             wanted,
             stop,
             started,
-        } = order;
-        let catalogue = self.kit.context.shared.catalogue.as_ref();
-        let kind = match catalogue.map(|catalogue| catalogue.find(&wanted.kind)) {
-            Some(Ok(kind)) => kind,
-            Some(Err(problem)) => return drop(started.send(Err(problem))),
-            None => return drop(started.send(Err("Subagents are not available here".to_owned()))),
+        } = request;
+        if let Some(past) = self.asking.remove(&call) {
+            // If the call has ended meanwhile, this is dropped, which ends the subagent.
+            return drop(started.send(self.resume(past, &cwd, stop)));
+        }
+        let kind = match self.dependencies.kind(&wanted.kind) {
+            Ok(kind) => kind,
+            Err(problem) => return drop(started.send(Err(problem))),
         };
         self.last = AgentId(self.last.0.saturating_add(1));
         let agent = self.last;
         let own = wanted.model.or_else(|| kind.model.clone());
-        let model = own.unwrap_or_else(|| self.kit.model.clone());
-        let token = self.kit.token.child_token();
-        let mut journal = Journal::new(self.kit.log.clone(), agent, History::default());
+        let model = own.unwrap_or_else(|| self.dependencies.model.clone());
+        let mut journal = Journal::new(self.dependencies.log.clone(), agent, History::default());
         journal.append(Record::Started {
             call,
             agent_type: kind.name.clone(),
@@ -162,61 +186,116 @@ impl Subagents {
             model: model.clone(),
             background: wanted.background,
         });
-        let tools = &self.kit.context.tools;
-        let tools = tools.only(|tool| can_have(tool, &kind, wanted.background));
-        let mut context = Context::new(self.kit.context.shared.clone(), tools);
-        context.name = Some(wanted.description.clone());
+        let new = New {
+            agent,
+            call,
+            kind,
+            description: wanted.description,
+            model,
+            background: wanted.background,
+            cwd,
+            journal,
+            beginning: Beginning::Prompt(vec![Block::text(wanted.prompt)]),
+        };
+        let started_one = self.run(new, stop);
+        let _ = started.send(Ok(started_one));
+    }
+
+    /// Continues a subagent that waited for the person when the last run of the program ended.
+    fn resume(
+        &mut self,
+        past: AskingSubagent,
+        cwd_of_call: &Path,
+        stop: CancellationToken,
+    ) -> Result<Started, String> {
+        let kind = self.dependencies.kind(&past.kind)?;
+        let cwd = past.history.cwd().cloned();
+        let new = New {
+            agent: past.agent,
+            call: past.call,
+            kind,
+            description: past.description,
+            model: past.model,
+            background: past.background,
+            cwd: cwd.unwrap_or_else(|| cwd_of_call.to_owned()),
+            journal: Journal::new(self.dependencies.log.clone(), past.agent, past.history),
+            beginning: Beginning::Reopened,
+        };
+        Ok(self.run(new, stop))
+    }
+
+    fn run(&mut self, new: New, stop: CancellationToken) -> Started {
+        let New {
+            agent,
+            call,
+            kind,
+            description,
+            model,
+            background,
+            cwd,
+            journal,
+            beginning,
+        } = new;
+        let token = self.dependencies.token.child_token();
+        let tools = &self.dependencies.context.tools;
+        let tools = tools.only(|tool| can_have(tool, &kind, background));
+        let mut context = Context::new(self.dependencies.context.shared.clone(), tools);
+        context.name = Some(description.clone());
         context.strictest = kind.mode;
         context.set_cwd(cwd);
         let conversation = self
-            .kit
+            .dependencies
             .conversation(agent, kind, model, context, journal, &token);
         let (end, ended) = watch::channel(None);
-        let (instructions, heard) = mpsc::unbounded_channel();
+        let (instructions, inbox) = mpsc::unbounded_channel();
         for spending in &self.spent {
             // Its task reads instructions from its start.
             let _ = instructions.send(Instruction::OthersSpent(*spending));
         }
-        if wanted.background {
+        if background {
             // Before it can end, so that its end is reported.
-            let (tasks, about) = (&self.kit.context.shared.env.tasks, &wanted.description);
-            tasks.add(&agent.task(), call, about, stop.clone(), ended.clone());
+            let tasks = &self.dependencies.context.shared.env.tasks;
+            tasks.add(
+                &agent.task(),
+                call,
+                &description,
+                stop.clone(),
+                ended.clone(),
+            );
         }
         let run = Run {
             agent,
             conversation,
             stop: stop.clone(),
-            instructions: heard,
+            instructions: inbox,
             reporter: self.reporter.clone(),
             end,
         };
-        tokio::spawn(run.drive(wanted.prompt));
+        tokio::spawn(run.drive(beginning));
         self.running.insert(
             agent,
             Running {
                 call,
-                description: wanted.description,
+                description,
                 instructions,
                 stop,
             },
         );
-        let started_one = Started {
+        Started {
             id: agent.task(),
             end: ended,
             end_with: Some(token.drop_guard()),
-        };
-        // If the call has ended meanwhile, this is dropped, which ends the subagent.
-        let _ = started.send(Ok(started_one));
+        }
     }
 
     /// Counts what one has used of the shared limits.
     fn count(&mut self, agent: AgentId, spending: Spending) {
         self.spent.push(spending);
-        self.tell_others(agent, spending);
+        self.share_spending(agent, spending);
     }
 
     /// Tells the others what one has used, because the limits are shared.
-    fn tell_others(&self, agent: AgentId, spending: Spending) {
+    fn share_spending(&self, agent: AgentId, spending: Spending) {
         let others = self.running.iter().filter(|(other, _)| **other != agent);
         for (_, running) in others {
             let _ = running
@@ -226,8 +305,8 @@ impl Subagents {
     }
 }
 
-impl Kit {
-    pub fn of(setup: &Setup, events: &mpsc::Sender<Told>, token: &CancellationToken) -> Self {
+impl Dependencies {
+    pub fn of(setup: &Setup, events: &mpsc::Sender<Envelope>, token: &CancellationToken) -> Self {
         Self {
             provider: setup.provider.clone(),
             model: setup.model.clone(),
@@ -242,6 +321,14 @@ impl Kit {
             log: setup.log.clone(),
             events: events.clone(),
             token: token.clone(),
+        }
+    }
+
+    /// The type of subagent with this name; the error is worded for the model.
+    fn kind(&self, name: &str) -> Result<AgentKind, String> {
+        match &self.context.shared.catalogue {
+            Some(catalogue) => catalogue.find(name),
+            None => Err("Subagents are not available here".to_owned()),
         }
     }
 
@@ -271,6 +358,7 @@ impl Kit {
                 price: self.prices.get(&model).copied(),
                 ..self.limits
             },
+            prices: self.prices.clone(),
             model,
             retry: self.retry,
             max_output_tokens: self.max_output_tokens,
@@ -288,12 +376,12 @@ struct Run {
     conversation: Conversation,
     stop: CancellationToken,
     instructions: mpsc::UnboundedReceiver<Instruction>,
-    reporter: mpsc::UnboundedSender<News>,
+    reporter: mpsc::UnboundedSender<SubagentMessage>,
     end: watch::Sender<Option<Report>>,
 }
 
 impl Run {
-    async fn drive(self, prompt: String) {
+    async fn drive(self, beginning: Beginning) {
         let Self {
             agent,
             mut conversation,
@@ -303,10 +391,9 @@ impl Run {
             end,
         } = self;
         let running = async {
-            let spends = |spending| drop(reporter.send(News::Spent(agent, spending)));
-            let prompt = vec![Block::text(prompt)];
+            let spends = |spending| drop(reporter.send(SubagentMessage::Spent(agent, spending)));
             let summary = conversation
-                .run(prompt, &stop, &mut instructions, spends)
+                .run(beginning, &stop, &mut instructions, spends)
                 .await;
             let calls = conversation.journal.history().last_call();
             Report { summary, calls }
@@ -314,7 +401,7 @@ impl Run {
         let ended = AssertUnwindSafe(running).catch_unwind().await;
         let report = ended.unwrap_or_else(|_| panicked());
         // Reports usage and ending before anyone who waits for it continues.
-        let _ = reporter.send(News::Ended(agent, report.clone()));
+        let _ = reporter.send(SubagentMessage::Ended(agent, report.clone()));
         end.send_replace(Some(report));
     }
 }
@@ -346,14 +433,14 @@ fn panicked() -> Report {
 }
 
 impl Agent {
-    pub(super) fn hear_subagent(&mut self, news: News) {
-        match news {
-            News::Ordered(order) => self.subagents.start(order),
-            News::Spent(agent, spending) => {
+    pub(super) fn on_subagent_message(&mut self, message: SubagentMessage) {
+        match message {
+            SubagentMessage::Ordered(request) => self.subagents.start(request),
+            SubagentMessage::Spent(agent, spending) => {
                 self.subagents.count(agent, spending);
                 self.conversation.count_other(&spending);
             }
-            News::Ended(agent, report) => self.subagent_ended(agent, &report),
+            SubagentMessage::Ended(agent, report) => self.subagent_ended(agent, &report),
         }
     }
 
@@ -366,22 +453,26 @@ impl Agent {
             return;
         }
         let how = background_end(&report.summary.ending);
-        self.tell_end(agent, &running.description, &how.to_string());
+        self.note_end(agent, &running.description, &how.to_string());
         let call = running.call;
         self.journal().append(Record::BackgroundEnded { call, how });
     }
 
     /// The model is told of the end of a background subagent with the next request.
-    fn tell_end(&mut self, agent: AgentId, about: &str, how: &str) {
+    fn note_end(&mut self, agent: AgentId, about: &str, how: &str) {
         let (whose, result) = (end_of(agent), "Use TaskOutput to get its result.");
         let text = format!("{whose} ({about}) has ended: {how}. {result}");
-        self.conversation.add_news(Block::note(Note::Program, text));
+        self.conversation
+            .add_pending_note(Block::note(Note::Program, text));
     }
 
     /// Takes over the background subagents of earlier runs: their results can be read, and the model is told of each end
     /// that it was not told of before.
     pub(super) fn remember_subagents(&mut self, past: Vec<PastSubagent>) {
         for subagent in past {
+            if self.resume_in_background(subagent.call) {
+                continue;
+            }
             let PastSubagent {
                 agent,
                 call,
@@ -398,19 +489,42 @@ impl Agent {
             let (_, end) = watch::channel(Some(Report { summary, calls }));
             let (tasks, stop) = (&self.shared().env.tasks, CancellationToken::new());
             tasks.add(&agent.task(), call, &description, stop, end);
-            if !self.was_told(agent) {
-                self.tell_end(agent, &description, &how);
+            if !self.knows_end(agent) {
+                self.note_end(agent, &description, &how);
             }
         }
     }
 
+    /// Continues a background subagent that waited for the person. Returns whether this call has one.
+    fn resume_in_background(&mut self, call: CallRef) -> bool {
+        let asks = |it: &AskingSubagent| it.background && self.shared().asking == Asking::Person;
+        let Some(agent) = self.subagents.asking.get(&call).filter(|it| asks(it)) else {
+            return false;
+        };
+        if self.knows_end(agent.agent) {
+            return false;
+        }
+        let Some(past) = self.subagents.asking.remove(&call) else {
+            return false;
+        };
+        let cwd = self.shared().places.workspace.clone();
+        match self.subagents.resume(past, &cwd, CancellationToken::new()) {
+            Ok(started) => {
+                // Nothing waits for it: it ends by itself, or with the session.
+                started.end_with.map(DropGuard::disarm);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
     /// Whether the model knows that a background subagent has ended.
-    fn was_told(&mut self, agent: AgentId) -> bool {
-        let told = format!("{} (", end_of(agent));
-        let messages = self.journal().history().messages().clone();
+    fn knows_end(&self, agent: AgentId) -> bool {
+        let prefix = format!("{} (", end_of(agent));
+        let messages = self.conversation.journal.history().messages();
         let blocks = messages.iter().flat_map(|message| &message.content);
         blocks.into_iter().any(|block| {
-            matches!(block, Block::Text { text, note: Some(Note::Program), .. } if text.starts_with(&told))
+            matches!(block, Block::Text { text, note: Some(Note::Program), .. } if text.starts_with(&prefix))
         })
     }
 
@@ -421,8 +535,8 @@ impl Agent {
         }
         let all = async {
             while !self.subagents.running.is_empty() {
-                let news = self.subagents.next().await;
-                self.hear_subagent(news);
+                let message = self.subagents.next().await;
+                self.on_subagent_message(message);
             }
         };
         let _ = timeout(LAST_GRACE, all).await;

@@ -3,15 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::settings::memory::{Standing, memory};
+use crate::settings::memory::{ProjectTrust, memory};
 
 const PROMPT: &str = include_str!("../../assets/prompts/system.md");
 
-pub struct Surroundings {
+pub struct PromptContext {
     pub workspace: PathBuf,
     pub config_dir: PathBuf,
     /// Whether the person trusts the project.
-    pub standing: Standing,
+    pub trust: ProjectTrust,
     pub provider: String,
     pub model: String,
 }
@@ -26,26 +26,26 @@ pub struct SystemPrompt {
 }
 
 /// The system prompt; `git` is git's description of the workspace.
-pub fn system_prompt(around: &Surroundings, git: &str) -> SystemPrompt {
-    let memory = memory(&around.config_dir, &around.workspace, around.standing);
+pub fn system_prompt(context: &PromptContext, git: &str) -> SystemPrompt {
+    let memory = memory(&context.config_dir, &context.workspace, context.trust);
     let mut parts = vec![PROMPT.trim_end().to_owned()];
     parts.extend(memory.parts);
-    parts.push(environment(around, git));
+    parts.push(environment(context, git));
     SystemPrompt {
         parts,
         notices: memory.left_out,
     }
 }
 
-fn environment(around: &Surroundings, git: &str) -> String {
+fn environment(context: &PromptContext, git: &str) -> String {
     let date = today();
     format!(
         "Environment\n- Workspace: {}\n- Platform: {} ({})\n- Date: {date}\n- Model: {} ({})\n{git}",
-        around.workspace.display(),
+        context.workspace.display(),
         std::env::consts::OS,
         std::env::consts::ARCH,
-        around.model,
-        around.provider,
+        context.model,
+        context.provider,
     )
 }
 

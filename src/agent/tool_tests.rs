@@ -9,11 +9,11 @@ use crate::tools::named::named;
 use crate::tools::registry::{Origin, Registry};
 
 /// A call of a tool that repeats its input.
-fn says(id: &str, tool: &str, text: &str) -> Block {
+fn echo_call(id: &str, tool: &str, text: &str) -> Block {
     call(id, tool, json!({ "text": text }))
 }
 
-fn come(rig: &Rig, tool: &'static str) {
+fn add_tool(rig: &Rig, tool: &'static str) {
     let origin = Origin::Guest("a server".into());
     let added = rig.context.tools.add(named(tool), origin);
     added.expect("an unused name");
@@ -37,12 +37,12 @@ fn guests(event: AgentEvent) -> Option<Vec<String>> {
 #[tokio::test]
 async fn an_added_tool_is_reported_and_offered_and_a_removed_one_is_not() {
     let mut rig = Rig::new([
-        vec![says("a", "Guest", "hello")],
+        vec![echo_call("a", "Guest", "hello")],
         vec![Block::text("done")],
-        vec![says("b", "Guest", "again")],
+        vec![echo_call("b", "Guest", "again")],
     ]);
-    come(&rig, "Guest");
-    assert_eq!(rig.hear(guests).await, ["Guest"]);
+    add_tool(&rig, "Guest");
+    assert_eq!(rig.wait_for(guests).await, ["Guest"]);
     rig.submit("go");
     let (_, result, outcome) = rig.over(AgentId::MAIN).await;
     assert_eq!(
@@ -50,7 +50,7 @@ async fn an_added_tool_is_reported_and_offered_and_a_removed_one_is_not() {
         ("Guest: hello", CallOutcome::Succeeded)
     );
     rig.finished().await;
-    come(&rig, "Other");
+    add_tool(&rig, "Other");
     assert!(rig.context.tools.remove("Guest"));
     rig.submit("go on");
     let (_, result, outcome) = rig.over(AgentId::MAIN).await;
@@ -66,17 +66,20 @@ async fn the_calls_of_a_response_find_the_tools_that_its_request_offered() {
     let mut rig = Rig::new([
         vec![
             call("a", "Bash", json!({ "command": "touch x" })),
-            says("b", "Guest", "still here"),
-            says("c", "Late", "not yet"),
+            echo_call("b", "Guest", "still here"),
+            echo_call("c", "Late", "not yet"),
         ],
-        vec![says("d", "Guest", "gone"), says("e", "Late", "now")],
+        vec![
+            echo_call("d", "Guest", "gone"),
+            echo_call("e", "Late", "now"),
+        ],
     ]);
-    come(&rig, "Guest");
+    add_tool(&rig, "Guest");
     rig.submit("go");
-    let asks = rig.asked(AgentId::MAIN).await;
+    let asks = rig.wait_for_question(AgentId::MAIN).await;
     // The others are queued after it.
     assert!(rig.context.tools.remove("Guest"));
-    come(&rig, "Late");
+    add_tool(&rig, "Late");
     rig.answer(asks, Answer::Allow);
     let mut results = Vec::new();
     for _ in 0..5 {
@@ -93,20 +96,20 @@ async fn the_calls_of_a_response_find_the_tools_that_its_request_offered() {
 async fn the_screen_learns_of_a_tool_before_its_calls() {
     let mut rig = Rig::new([
         vec![call("a", "Bash", json!({ "command": "touch x" }))],
-        vec![says("b", "Late", "hello")],
+        vec![echo_call("b", "Late", "hello")],
     ]);
     rig.submit("go");
-    let asks = rig.asked(AgentId::MAIN).await;
-    come(&rig, "Late");
+    let asks = rig.wait_for_question(AgentId::MAIN).await;
+    add_tool(&rig, "Late");
     rig.answer(asks, Answer::Allow);
     let events = rig.whole_turn().await;
-    let told = events
+    let tools = events
         .iter()
         .position(|event| guests(event.clone()).is_some());
     let called = events.iter().position(|event| {
         matches!(event, AgentEvent::Call { event: CallEvent::Queued { tool, .. }, .. } if tool == "Late")
     });
-    assert!(told.is_some() && told < called, "{told:?} {called:?}");
+    assert!(tools.is_some() && tools < called, "{tools:?} {called:?}");
 }
 
 #[tokio::test]
@@ -114,7 +117,7 @@ async fn a_command_of_the_person_needs_a_tool_that_runs_commands() {
     let mut rig = Rig::new([]);
     rig.context.tools.remove("Bash");
     rig.send(Command::Session(SessionCommand::Run("ls".to_owned())));
-    let notice = rig.hear(|event| match event {
+    let notice = rig.wait_for(|event| match event {
         AgentEvent::Session(SessionEvent::Notice(text)) => Some(text),
         _ => None,
     });

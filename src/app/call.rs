@@ -19,6 +19,9 @@ const KEPT_SHOWN: usize = 16 * 1024 * 1024;
 /// How many lines of output an opened call shows in place; the detail view has all.
 pub const OPENED_LINES: usize = 200;
 
+/// How many lines of output a failed or stopped call shows without being opened.
+pub const FAILED_LINES: usize = 5;
+
 /// A call's place in [`Calls`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallKey(pub usize);
@@ -39,6 +42,8 @@ pub struct Call {
     pub decisions: Vec<String>,
     /// What the person's answers did besides allowing it.
     pub notes: Vec<AnswerNote>,
+    /// The person has stopped it, and it has not ended yet.
+    pub is_stopping: bool,
     /// How the command that it left in the background ended.
     pub ended_in_background: Option<BackgroundEnd>,
     /// Increases with every change, so that a cached drawing can be reused until then.
@@ -156,6 +161,7 @@ impl Calls {
             ended_lines: 0,
             decisions: Vec::new(),
             notes: Vec::new(),
+            is_stopping: false,
             ended_in_background: None,
             revision: 0,
         });
@@ -253,6 +259,7 @@ impl Call {
 
     /// Its command no longer runs in the background.
     pub fn left_background(&mut self, how: BackgroundEnd, at: Instant) {
+        self.is_stopping = false;
         self.ended_in_background = Some(how);
         self.times.background_ended = Some(at);
     }
@@ -288,8 +295,13 @@ impl Call {
     /// Records its result.
     pub fn complete(&mut self, mut completed: Completed, now: Instant) {
         self.times.ended = Some(now);
+        self.is_stopping = false;
         // The time that the person took to decide is not the call's own time.
         completed.ran = match (self.times.asked, self.times.running) {
+            // It ended with the program, and nothing was logged while it ran: how long that was is not known.
+            _ if completed.outcome == CallOutcome::Cancelled && completed.ran.is_zero() => {
+                Duration::ZERO
+            }
             (Some(_), Some(running)) => now.saturating_duration_since(running),
             (Some(_), None) => Duration::ZERO,
             // A provider does not say how long its own calls took.
@@ -310,6 +322,7 @@ impl Call {
         self.ended_lines = 0;
         self.decisions.clear();
         self.notes.clear();
+        self.is_stopping = false;
         self.ended_in_background = None;
         self.times.background_ended = None;
         self.times.begun = None;
@@ -417,6 +430,18 @@ impl Completed {
     /// What the call itself printed or found.
     pub fn output(&self) -> &str {
         self.for_person.output_in(&self.text)
+    }
+
+    /// How many lines of its output it shows without being opened: the end of it, if it explains a failure.
+    pub fn lines_in_place(&self) -> usize {
+        match self.outcome {
+            CallOutcome::Failed | CallOutcome::Cancelled => FAILED_LINES,
+            CallOutcome::Denied
+            | CallOutcome::Succeeded
+            | CallOutcome::Skipped { .. }
+            | CallOutcome::ByHand
+            | CallOutcome::Backgrounded => 0,
+        }
     }
 
     /// Whether it is a command, whose output is kept.

@@ -23,6 +23,7 @@ pub enum Slash {
     Theme,
     Tools,
     Hooks,
+    Mcp,
     Agents,
     Skills,
     Tasks,
@@ -45,24 +46,11 @@ pub enum Slash {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commands(Arc<[SlashCommand]>);
 
-const BUILT_IN: [(&str, &str, &str, Slash); 21] = [
+const BUILT_IN: [(&str, &str, &str, Slash); 22] = [
     ("help", "", "keys and commands", Slash::Help),
-    ("clear", "", "start a new session", Slash::Clear),
     ("model", "[NAME]", "show or switch the model", Slash::Model),
-    ("theme", "[NAME]", "change the theme", Slash::Theme),
-    ("tools", "", "list the tools", Slash::Tools),
-    ("hooks", "", "list active hooks", Slash::Hooks),
-    ("agents", "", "list the types of subagents", Slash::Agents),
-    ("skills", "", "list the skills", Slash::Skills),
-    ("tasks", "", "list background commands", Slash::Tasks),
     ("sessions", "", "resume an earlier session", Slash::Sessions),
-    ("resume", "[ID]", "same as /sessions", Slash::Sessions),
-    (
-        "rename",
-        "TITLE",
-        "give this session a title",
-        Slash::Rename,
-    ),
+    ("clear", "", "start a new session", Slash::Clear),
     (
         "diff",
         "",
@@ -81,8 +69,11 @@ const BUILT_IN: [(&str, &str, &str, Slash); 21] = [
         "why a call was allowed or denied",
         Slash::Why,
     ),
-    ("cost", "", "tokens and cost so far", Slash::Cost),
+    ("tools", "", "list the tools", Slash::Tools),
+    ("tasks", "", "list background commands", Slash::Tasks),
     ("todos", "", "what the model plans to do", Slash::Todos),
+    ("cost", "", "tokens and cost so far", Slash::Cost),
+    ("theme", "[NAME]", "change the theme", Slash::Theme),
     ("init", "", "have the model write AGENTS.md", Slash::Init),
     (
         "doctor",
@@ -90,6 +81,17 @@ const BUILT_IN: [(&str, &str, &str, Slash); 21] = [
         "check the setup and suggest fixes",
         Slash::Doctor,
     ),
+    ("mcp", "", "MCP servers and their tools", Slash::Mcp),
+    ("agents", "", "list the types of subagents", Slash::Agents),
+    ("skills", "", "list the skills", Slash::Skills),
+    ("hooks", "", "list active hooks", Slash::Hooks),
+    (
+        "rename",
+        "TITLE",
+        "give this session a title",
+        Slash::Rename,
+    ),
+    ("resume", "[ID]", "same as /sessions", Slash::Sessions),
     ("vim", "", "toggle vim keys in the input", Slash::Vim),
     ("quit", "", "quit", Slash::Quit),
 ];
@@ -130,6 +132,20 @@ impl Commands {
 
     pub fn all(&self) -> &[SlashCommand] {
         &self.0
+    }
+
+    /// What can follow a draft that ends after a command: its arguments, as the help shows them.
+    pub fn arguments_after(&self, draft: &str) -> Option<&str> {
+        let (name, typed) = draft.strip_prefix('/')?.split_once(' ')?;
+        let command = self.find(name)?;
+        match (&command.does, typed) {
+            (Slash::Permissions, "add ") => {
+                Some("allow|ask|deny RULE, such as allow Bash(cargo test:*)")
+            }
+            (Slash::Permissions, "test ") => Some("TOOL WHAT, such as Bash git push"),
+            (_, "") => Some(&*command.arguments).filter(|arguments| !arguments.is_empty()),
+            _ => None,
+        }
     }
 
     pub fn find(&self, name: &str) -> Option<&SlashCommand> {
@@ -173,12 +189,38 @@ impl Slash {
             Slash::Model
             | Slash::Tools
             | Slash::Hooks
+            | Slash::Mcp
             | Slash::Agents
             | Slash::Skills
             | Slash::Init => "Model and tools",
             Slash::Permissions | Slash::Why => "Permissions",
             Slash::Help | Slash::Theme | Slash::Doctor | Slash::Vim => "Setup",
             Slash::Custom => "Your commands",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Commands;
+
+    #[test]
+    fn the_arguments_of_a_typed_command_are_known() {
+        let commands = Commands::default();
+        for (draft, arguments) in [
+            ("/model ", Some("[NAME]")),
+            (
+                "/permissions add ",
+                Some("allow|ask|deny RULE, such as allow Bash(cargo test:*)"),
+            ),
+            ("/permissions add deny", None),
+            ("/model x", None),
+            ("/model", None),
+            ("/cost ", None),
+            ("/nonsense ", None),
+            ("model ", None),
+        ] {
+            assert_eq!(commands.arguments_after(draft), arguments, "{draft}");
         }
     }
 }

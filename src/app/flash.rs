@@ -26,18 +26,18 @@ pub enum Tone {
 impl AppState {
     /// Shows a message for a few seconds, in place of the key hints.
     pub fn flash(&mut self, text: impl Into<String>) {
-        self.say(text.into(), Tone::Information);
+        self.set(text.into(), Tone::Information);
     }
 
     pub fn flash_done(&mut self, text: impl Into<String>) {
-        self.say(text.into(), Tone::Done);
+        self.set(text.into(), Tone::Done);
     }
 
     pub fn flash_error(&mut self, text: impl Into<String>) {
-        self.say(text.into(), Tone::Error);
+        self.set(text.into(), Tone::Error);
     }
 
-    fn say(&mut self, text: String, tone: Tone) {
+    fn set(&mut self, text: String, tone: Tone) {
         self.flash = Some(Flash {
             text,
             tone,

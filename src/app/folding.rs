@@ -2,7 +2,7 @@
 
 use super::AppState;
 use super::call::{Author, Call};
-use super::transcript::{Cell, CellId, Entry};
+use super::transcript::{CellId, Entry};
 use crate::protocol::{CallOutcome, Shown};
 
 /// How a cell is folded with its neighbours.
@@ -37,29 +37,16 @@ impl AppState {
     /// The calls that a head represents.
     pub fn folded_calls(&self, index: usize, count: usize) -> impl Iterator<Item = &Call> {
         let entries = self.conversation().entries()[index..].iter().take(count);
-        entries.filter_map(|entry| self.call_in(entry))
-    }
-
-    fn call_in(&self, entry: &Entry) -> Option<&Call> {
-        match &entry.cell {
-            Cell::Call(key) => Some(self.calls.get(*key)),
-            Cell::Welcome
-            | Cell::User { .. }
-            | Cell::Answer(_)
-            | Cell::Thinking { .. }
-            | Cell::Notice { .. }
-            | Cell::Summary(_) => None,
-        }
+        entries.filter_map(|entry| Some(self.calls.get(entry.cell.call()?)))
     }
 
     /// Whether a cell can share a line with its neighbours: a successful call without anything that must be seen.
     fn folds(&self, entry: &Entry) -> bool {
-        let Some(call) = self
-            .call_in(entry)
-            .filter(|_| !entry.open && !entry.unfolded)
-        else {
+        let key = entry.cell.call();
+        let Some(key) = key.filter(|_| !entry.open && !entry.unfolded) else {
             return false;
         };
+        let call = self.calls.get(key);
         let went_well = call.completed().is_some_and(|completed| {
             completed.outcome == CallOutcome::Succeeded && completed.shown == Shown::Nothing
         });

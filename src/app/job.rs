@@ -54,6 +54,8 @@ pub enum Job {
     },
     /// Check what is configured and what is missing.
     Examine,
+    /// Find out which branch the workspace is on.
+    FindBranch,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -96,6 +98,8 @@ pub enum JobResult {
     Models(Vec<ModelRow>),
     /// What is configured, what is missing and what to do about it.
     Examined(Vec<Line>),
+    /// The workspace is on this branch.
+    Branch(String),
     /// Something failed that the person should know about.
     Failed(String),
 }
@@ -118,6 +122,8 @@ pub struct SessionRow {
     pub title: String,
     /// The directory that it was started in, if it may differ from this one.
     pub place: String,
+    /// A program has it open: this one or another.
+    pub is_open: bool,
 }
 
 /// The content of a session.

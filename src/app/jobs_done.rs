@@ -35,6 +35,10 @@ impl AppState {
                 self.examined(findings);
                 Vec::new()
             }
+            JobResult::Branch(branch) => {
+                self.session.branch = Some(branch);
+                Vec::new()
+            }
             JobResult::Themes(themes) => self.themes_listed(themes),
             JobResult::Sessions(sessions) => {
                 self.offer_sessions(sessions);

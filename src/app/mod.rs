@@ -9,12 +9,12 @@ pub mod commands;
 pub mod composer;
 pub mod dialogs;
 pub mod diff;
+pub mod escape;
 mod events;
 pub mod flash;
 pub mod folding;
 pub mod job;
 mod jobs_done;
-pub mod ladder;
 pub mod page;
 pub mod panel;
 mod perform;
@@ -27,32 +27,35 @@ mod queue_list;
 pub mod scroll;
 pub mod search;
 pub mod select;
+mod servers;
 pub mod session;
 mod sessions;
 mod slash;
 pub mod subagents;
 mod tasks;
 pub mod transcript;
+mod typing;
+mod why;
 
 #[cfg(test)]
 pub mod rig;
 #[cfg(test)]
 mod rig_subagents;
 #[cfg(test)]
-pub mod story;
+pub mod sample_session;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::KeyEvent;
 
 use self::call::Calls;
 use self::composer::Composer;
 use self::dialogs::Dialog;
-pub use self::events::in_short;
+pub use self::events::short_problem;
 use self::flash::Flash;
 use self::job::{Job, JobResult};
 use self::panel::ToolPanel;
@@ -64,9 +67,9 @@ use self::select::Selection;
 use self::session::SessionInfo;
 use self::subagents::{Subagents, View};
 use self::transcript::{Cell, CellId, Transcript};
-use crate::keymap::{Context, Key, Keymap, Resolved};
+use crate::keymap::{Context, Key, Keymap};
 use crate::protocol::todo::Todo;
-use crate::protocol::{Command, Mode, Told, TurnId};
+use crate::protocol::{Command, Envelope, Mode, TurnId};
 use crate::settings::trust::Review;
 use crate::theme::{Depth, Theme};
 
@@ -82,7 +85,7 @@ pub enum Msg {
     },
     /// The terminal window gained or lost the focus.
     Focused(bool),
-    Agent(Told),
+    Agent(Envelope),
     /// The agent's task has ended, which should never happen.
     AgentLost,
     /// Another conversation could not be opened, so the previous one is restored.
@@ -192,7 +195,7 @@ pub struct Work {
     /// The cells that the current response has created so far.
     pub response: Vec<CellId>,
     /// When its last text arrived.
-    pub heard: Option<Instant>,
+    pub last_text_at: Option<Instant>,
     /// What that response has shown is removed when it is requested again.
     pub void: bool,
     /// Why the last request failed, if it is going to be retried.
@@ -211,7 +214,7 @@ pub enum Stage {
     /// The person has interrupted it; calls that must not be cut off finish first.
     Stopping,
     /// It stops so that the queued messages can be sent.
-    MakingWay,
+    Interrupting,
     /// Being killed: nothing is allowed to finish.
     Killing,
 }
@@ -254,21 +257,23 @@ pub struct AppState {
     pub queue: Queue,
     /// The model's todo list, while something on it is open.
     pub todos: Vec<Todo>,
+    /// The MCP servers.
+    pub(in crate::app) servers: servers::Servers,
     /// Enter was pressed while queued messages were on their way back to the input: they are sent once they are there.
-    sends_when_back: bool,
+    send_when_returned: bool,
     /// Messages that are already shown, but that the agent has not accepted yet.
     expected: VecDeque<CellId>,
     pub panel: ToolPanel,
     /// The last one has the keys, unless the person looks back.
     pub dialogs: Vec<Dialog>,
     /// The person left a question to look at the conversation; it ignores keys until they return.
-    looks_back: bool,
+    viewing_conversation: bool,
     pub session: SessionInfo,
     pub settings: Arc<Settings>,
     /// Set while another Ctrl+C would quit.
     pub quit_armed: Option<Instant>,
-    /// How many background commands the person was warned about before quitting.
-    quit_warned: usize,
+    /// How many background commands `/quit` has warned about, and until when another `/quit` quits.
+    quit_warned: Option<(usize, Instant)>,
     pub flash: Option<Flash>,
     /// The theme before another one was previewed.
     theme_before: Option<Theme>,
@@ -309,18 +314,19 @@ impl AppState {
             composer: Composer::default(),
             queue: Queue::default(),
             todos: Vec::new(),
-            sends_when_back: false,
+            servers: servers::Servers::default(),
+            send_when_returned: false,
             expected: VecDeque::new(),
             panel: ToolPanel::default(),
             dialogs: Vec::new(),
-            looks_back: false,
+            viewing_conversation: false,
             session: SessionInfo {
                 workspace: workspace.to_owned(),
                 ..SessionInfo::default()
             },
             settings,
             quit_armed: None,
-            quit_warned: 0,
+            quit_warned: None,
             flash: None,
             theme_before: None,
             theme_wanted: None,
@@ -344,7 +350,9 @@ impl AppState {
         let flash = self.flash.as_ref().map(|flash| flash.until);
         let draft = self.composer.wake_at();
         let panel = self.panel_wakes_at();
-        [seconds, dialog, flash, draft, panel, self.quit_armed]
+        let servers = self.servers_wake_at();
+        let quit = self.quit_armed;
+        [seconds, dialog, flash, draft, panel, servers, quit]
             .into_iter()
             .flatten()
             .min()
@@ -376,13 +384,13 @@ impl AppState {
     /// Whether Esc in the input goes to the end of the conversation. After scrolling it does so even while a turn runs:
     /// someone who pressed Esc to leave scrolling and presses it again wants to go back, not to stop the turn.
     fn is_away_from_end(&self) -> bool {
-        let rests = self.turn_rung().is_none() && self.composer.is_empty();
+        let rests = self.turn_step().is_none() && self.composer.is_empty();
         self.scroll.is_parked() || (rests && !self.scroll.is_following())
     }
 
     /// The contexts that the next key is looked up in, the innermost first.
     pub fn contexts(&self) -> Vec<Context> {
-        if let Some(dialog) = self.dialogs.last().filter(|_| !self.looks_back) {
+        if let Some(dialog) = self.dialogs.last().filter(|_| !self.viewing_conversation) {
             return vec![dialog.context(), Context::Global];
         }
         let mut contexts = Vec::with_capacity(5);
@@ -412,7 +420,7 @@ impl AppState {
                 contexts.insert(0, Context::Retry);
             }
         }
-        if self.turn_rung().is_some() {
+        if self.turn_step().is_some() {
             contexts.push(Context::Working);
         }
         contexts.push(Context::Global);
@@ -425,7 +433,7 @@ pub fn update(state: &mut AppState, msg: Msg) -> Vec<Effect> {
     let open = state.dialogs.len();
     let effects = take(state, msg);
     state.refresh_queue_list();
-    state.turn_to_front(open);
+    state.focus_newest_dialog(open);
     effects
 }
 
@@ -442,7 +450,7 @@ fn take(state: &mut AppState, msg: Msg) -> Vec<Effect> {
             state.focused = focused;
             Vec::new()
         }
-        Msg::Agent(told) => state.hear(told),
+        Msg::Agent(envelope) => state.on_event(envelope),
         Msg::AgentLost => vec![Effect::Quit(ExitReason::Lost)],
         Msg::Refused { problem, hint } => {
             state.explain(problem, hint);
@@ -452,7 +460,7 @@ fn take(state: &mut AppState, msg: Msg) -> Vec<Effect> {
         Msg::TrustAsked(review) => state.ask_trust(*review),
         Msg::JobDone(result) => state.job_done(result),
         Msg::LaidOut(found) => {
-            state.settle(&found);
+            state.record_layout(&found);
             Vec::new()
         }
         Msg::Tick => state.tick(),
@@ -460,56 +468,6 @@ fn take(state: &mut AppState, msg: Msg) -> Vec<Effect> {
 }
 
 impl AppState {
-    fn press(&mut self, key: KeyEvent) -> Vec<Effect> {
-        self.flash = None;
-        if self.types_escape(key) {
-            return self.composer.key(key, self.now);
-        }
-        let contexts = self.contexts();
-        let settings = self.settings.clone();
-        match settings.keymap.resolve(&contexts, &mut self.pending, key) {
-            Resolved::Action(action) => self.perform(action),
-            Resolved::Prefix | Resolved::Ignored => Vec::new(),
-            Resolved::Unbound => self.type_key(key),
-        }
-    }
-
-    /// Whether the key is an Esc that leaves one of vim's modes, which comes before its other meanings.
-    fn types_escape(&self, key: KeyEvent) -> bool {
-        key.code == KeyCode::Esc
-            && self.dialogs.is_empty()
-            && self.focus == Focus::Composer
-            && self.composer.wants_escape()
-    }
-
-    /// A key that is not bound is typed into the text field that has the caret.
-    fn type_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        self.quit_armed = None;
-        if let Some(dialog) = self.dialogs.last_mut().filter(|_| !self.looks_back) {
-            let verdict = dialog.key(key, self.now);
-            self.preview_chosen();
-            return self.follow_verdict(verdict);
-        }
-        match self.focus {
-            Focus::Composer => self.composer.key(key, self.now),
-            Focus::Conversation => self.search_key(key),
-            Focus::Panel => Vec::new(),
-        }
-    }
-
-    fn paste(&mut self, text: String) -> Vec<Effect> {
-        if self.looks_back {
-            self.focus_on(Focus::Composer);
-        }
-        if let Some(dialog) = self.dialogs.last_mut() {
-            dialog.paste(&text, self.now);
-            return Vec::new();
-        }
-        self.quit_armed = None;
-        self.focus_on(Focus::Composer);
-        self.composer.paste(text, self.now)
-    }
-
     /// A turn begins; its number is not known until the agent has accepted it.
     fn begin_turn(&mut self, turn: Option<TurnId>) {
         self.activity = Activity::Working(Work::begun(turn, self.now));
@@ -554,20 +512,20 @@ impl AppState {
     }
 
     /// Records what the layout reports.
-    fn settle(&mut self, found: &Found) {
-        if let Some(rest) = &found.rest {
-            self.scroll.settle(rest, self.conversation().len());
+    fn record_layout(&mut self, found: &Found) {
+        if let Some(layout) = &found.layout {
+            self.scroll.record_layout(layout, self.conversation().len());
             if self.selection.is_some() {
                 self.selection.clone_from(&found.selection);
             }
         }
         self.diff_width = found.diff_width;
-        if let (Some(dialog), Some(rest)) = (self.dialogs.last_mut(), found.dialog) {
-            dialog.settle(rest);
+        if let (Some(dialog), Some(layout)) = (self.dialogs.last_mut(), found.dialog) {
+            dialog.record_layout(layout);
         }
         if let (Some(Dialog::Pager(pager)), Some(rows)) = (self.dialogs.last_mut(), &found.matches)
         {
-            pager.settle_matches(rows);
+            pager.record_matches(rows);
         }
         if let (Some(detail), Some(furthest)) = (&mut self.panel.detail, found.detail) {
             detail.scroll = detail.scroll.min(furthest);
@@ -583,6 +541,7 @@ impl AppState {
             self.quit_armed = None;
         }
         self.refresh_tasks();
+        self.refresh_servers();
         self.composer.tick(now)
     }
 }

@@ -16,6 +16,8 @@ pub enum Tone {
     Text,
     Muted,
     Heading,
+    /// The part that matters most, such as a rule.
+    Accent,
     /// The person's words.
     Person,
     /// Shown as it is, including spaces.
@@ -63,9 +65,19 @@ impl Line {
     }
 }
 
-/// The lines of a text, all of one tone.
+/// The lines of a text, all of one tone. Wrapped rows of a list's item are indented like its text.
 pub fn lines(text: &str, tone: Tone) -> Vec<Line> {
-    text.lines().map(|line| Line::new(tone, line)).collect()
+    let line = |line: &str| {
+        let item = line.trim_start_matches(' ').strip_prefix("- ");
+        match item.filter(|_| tone == Tone::Text) {
+            Some(text) => {
+                let mark = &line[..line.len() - text.len()];
+                Line::new(tone, text).lead(tone, mark)
+            }
+            None => Line::new(tone, line),
+        }
+    };
+    text.lines().map(line).collect()
 }
 
 /// Names and their values, aligned.

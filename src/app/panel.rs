@@ -37,6 +37,16 @@ pub struct ToolPanel {
 pub struct Detail {
     pub call: CallKey,
     pub scroll: usize,
+    pub opener: Opener,
+}
+
+/// Where a call was opened, which is where closing it leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opener {
+    /// The part of the screen that had the keys.
+    Screen(Focus),
+    /// The list of background commands.
+    Tasks,
 }
 
 /// What happened from a message to the end of the answer, or what the person ran while no turn was running.
@@ -161,12 +171,23 @@ impl ToolPanel {
 
     /// Shows a later turn, or an earlier one if negative. Returns whether there is one.
     pub fn go_to_turn(&mut self, by: isize) -> bool {
-        let last = self.turns.len().saturating_sub(1);
-        let at = self.looked_at.unwrap_or(last);
-        let to = at.saturating_add_signed(by).min(last);
+        let (at, to, last) = self.turn_at(by);
         self.looked_at = (to < last).then_some(to);
         self.chosen = 0;
         to != at
+    }
+
+    /// Whether there is a later turn to show, or an earlier one if negative.
+    pub fn has_turn(&self, by: isize) -> bool {
+        let (at, to, _) = self.turn_at(by);
+        to != at
+    }
+
+    /// The index of the turn that is shown, of the one that is this far from it, and of the last one.
+    fn turn_at(&self, by: isize) -> (usize, usize, usize) {
+        let last = self.turns.len().saturating_sub(1);
+        let at = self.looked_at.unwrap_or(last);
+        (at, at.saturating_add_signed(by).min(last), last)
     }
 
     /// Shows the last turn that has calls, if the last one has none.
@@ -304,7 +325,7 @@ impl AppState {
     }
 
     /// Everything has ended: the panel stays for a moment.
-    pub(super) fn let_panel_linger(&mut self) {
+    pub(super) fn keep_panel_briefly(&mut self) {
         if !self.panel.calls().is_empty() && !self.has_running_calls() {
             self.panel.lingers = Some(self.now + LINGERS);
         }

@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::call::Call;
 use super::dialogs::picker::{Choice, Item, Kind, Picker};
 use super::page::{Line, fields};
 use super::{AppState, Effect};
@@ -65,28 +64,6 @@ impl AppState {
         } else {
             self.flash(format!("clear your draft first, then type {text}"));
         }
-    }
-
-    /// Shows what decided the last call, or the last one with this name.
-    pub(super) fn tell_why(&mut self, which: &str) {
-        let which = which.to_lowercase();
-        let named = |call: &&Call| {
-            let name = format!("{} {}", call.tool.name, call.subject()).to_lowercase();
-            !call.decisions.is_empty() && name.contains(&which)
-        };
-        let calls = self.calls.iter().rev().map(|(_, call)| call);
-        let Some(call) = calls.into_iter().find(named) else {
-            self.flash(if which.is_empty() {
-                "no calls in this session yet".to_owned()
-            } else {
-                format!("no decided call matches \"{which}\"")
-            });
-            return;
-        };
-        let name = format!("{} {}", call.tool.name, call.subject());
-        let mut lines = vec![Line::heading(name)];
-        lines.extend(call.decisions.iter().map(Line::text));
-        self.answer("Why", lines);
     }
 
     /// A tool and its input: as JSON, or as the text that rules match.

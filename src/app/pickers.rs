@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::commands::GROUPS;
 use super::dialogs::Dialog;
+use super::dialogs::pager::{Content, Pager};
 use super::dialogs::picker::{Choice, Item, Kind, Mark, Picker};
 use super::job::{Job, ModelRow};
 use super::page::{Line, Tone, fields, lines};
 use super::session::SessionInfo;
-use super::{AppState, Effect, OpeningSession};
+use super::{AppState, Effect};
 use crate::keymap::{Action, Context};
 use crate::protocol::{
     AgentKind, Command, Level, RulesCommand, SessionCommand, Skill, ToolInfo, ToolState,
@@ -167,13 +168,13 @@ impl AppState {
             let model = kind.model.as_deref().unwrap_or("same model");
             let mut preview = lines(&kind.description, Tone::Text);
             preview.push(Line::blank());
-            preview.push(Line::text(kind.tools_in_words()).lead(Tone::Muted, "tools  "));
+            preview.push(Line::text(kind.tools_text()).lead(Tone::Muted, "tools  "));
             preview.push(Line::text(model).lead(Tone::Muted, "model  "));
             if let Some(mode) = kind.mode {
                 preview.push(Line::text(mode.name()).lead(Tone::Muted, "mode   "));
             }
             preview.push(Line::text(&kind.source).lead(Tone::Muted, "from   "));
-            let about = format!("{} · {model}", kind.tools_in_words());
+            let about = format!("{} · {model}", kind.tools_text());
             let item = Item::new(&kind.name, Choice::Nothing).about(about);
             item.hint(&kind.source).preview(preview)
         });
@@ -239,10 +240,15 @@ impl AppState {
             Action::Choose | Action::Open => return self.choose(),
             Action::Back => return self.close_dialog(),
             Action::Rename => return self.rename_chosen(),
-            Action::CancelCall => return self.end_chosen_task(),
+            Action::CancelCall => return self.stop_chosen_task(),
             Action::Fork => return self.fork_chosen(),
             Action::Delete => return self.delete_chosen(),
             Action::AllDirectories => return self.change_directories(),
+            Action::RestartServer
+            | Action::Switch
+            | Action::ShowLog
+            | Action::TrustServer
+            | Action::Login => return self.perform_on_server(action),
             _ => {}
         }
         self.preview_chosen();
@@ -270,13 +276,14 @@ impl AppState {
             return Vec::new();
         };
         match choice {
-            Choice::Nothing => return Vec::new(),
+            Choice::Nothing | Choice::ServerTool { .. } => return self.read_chosen(),
+            Choice::Server(name) => return self.open_server(&name),
             Choice::Rule(_) => return self.delete_chosen(),
+            Choice::Session(id) => return self.resume_chosen(id),
             Choice::Do(_)
             | Choice::Slash(_)
             | Choice::Theme(_)
             | Choice::Model(_)
-            | Choice::Session(_)
             | Choice::Queued(_)
             | Choice::Call(_)
             | Choice::Write(_) => self.dialogs.pop(),
@@ -286,7 +293,6 @@ impl AppState {
             Choice::Slash(name) => self.slash(&name, ""),
             Choice::Theme(theme) => self.save_theme(*theme),
             Choice::Model(name) => self.model(&name),
-            Choice::Session(id) => self.reopen(OpeningSession::Id(id), None),
             Choice::Queued(number) => self.ask_back_number(Some(number)),
             Choice::Call(call) => {
                 self.look_at_task(call);
@@ -296,8 +302,25 @@ impl AppState {
                 self.write_draft(text);
                 Vec::new()
             }
-            Choice::Rule(_) | Choice::Nothing => Vec::new(),
+            Choice::Rule(_)
+            | Choice::Session(_)
+            | Choice::Server(_)
+            | Choice::ServerTool { .. }
+            | Choice::Nothing => Vec::new(),
         }
+    }
+
+    /// Opens the whole text of an item that is only to be read; closing it returns to the list.
+    pub(super) fn read_chosen(&mut self) -> Vec<Effect> {
+        let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
+            return Vec::new();
+        };
+        let chosen = picker.chosen().filter(|item| !item.preview.is_empty());
+        if let Some(item) = chosen {
+            let pager = Pager::new(&item.label, Content::Lines(item.preview.clone()));
+            self.dialogs.push(Dialog::Pager(Box::new(pager)));
+        }
+        Vec::new()
     }
 
     /// Asks for confirmation first.
@@ -309,12 +332,7 @@ impl AppState {
             return Vec::new();
         };
         match choice {
-            Choice::Session(id) => {
-                if !picker.confirm(Action::Delete, "delete this session for good") {
-                    return Vec::new();
-                }
-                vec![Effect::Start(Job::DeleteSession(id))]
-            }
+            Choice::Session(id) => self.delete_chosen_session(id),
             Choice::Rule(rule) => {
                 if !picker.confirm(Action::Delete, "remove this rule") {
                     return Vec::new();
@@ -329,6 +347,8 @@ impl AppState {
             | Choice::Theme(_)
             | Choice::Model(_)
             | Choice::Call(_)
+            | Choice::Server(_)
+            | Choice::ServerTool { .. }
             | Choice::Write(_)
             | Choice::Nothing => Vec::new(),
         }
@@ -368,7 +388,7 @@ impl AppState {
     }
 }
 
-fn told_state(state: ToolState) -> &'static str {
+fn state_text(state: ToolState) -> &'static str {
     match state {
         ToolState::Offered => "offered: sent with every request",
         ToolState::Deferred => "deferred: announced by name until the model loads it",
@@ -395,14 +415,14 @@ fn tool_item(tool: &ToolInfo) -> Item {
     };
     let schema = serde_json::to_string_pretty(&definition.input_schema).unwrap_or_default();
     let tokens = definition.tokens();
-    let mut page = fields([
+    let mut page = lines(&definition.description, Tone::Text);
+    page.push(Line::blank());
+    page.extend(fields([
         ("from", source.to_owned()),
-        ("state", told_state(tool.state).to_owned()),
+        ("state", state_text(tool.state).to_owned()),
         ("permission", asks.to_owned()),
         ("size", format!("about {tokens} tokens")),
-    ]);
-    page.push(Line::blank());
-    page.extend(lines(&definition.description, Tone::Text));
+    ]));
     page.push(Line::blank());
     page.push(Line::heading("Input"));
     page.extend(lines(&schema, Tone::Code));

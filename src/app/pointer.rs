@@ -84,7 +84,7 @@ impl AppState {
             | Target::Panel
             | Target::Composer { .. }
             | Target::ListRow(_)
-            | Target::Elsewhere => !dialog.takes_input_place(),
+            | Target::Elsewhere => !dialog.replaces_input(),
         };
         let front = self.dialogs.last_mut();
         if let Some(dialog) = front.filter(|dialog| is_over_dialog(dialog)) {
@@ -101,11 +101,11 @@ impl AppState {
     fn press_pointer(&mut self, target: Target, times: u8) -> Vec<Effect> {
         if let Some(front) = self.dialogs.last() {
             match target {
-                Target::Button(action) if front.takes_input_place() && !self.looks_back => {
+                Target::Button(action) if front.replaces_input() && !self.viewing_conversation => {
                     return self.perform(action);
                 }
                 Target::Dialog | Target::Button(_) | Target::Option(_) | Target::Tab(_)
-                    if self.looks_back =>
+                    if self.viewing_conversation =>
                 {
                     self.focus_on(Focus::Composer);
                     return Vec::new();
@@ -117,7 +117,7 @@ impl AppState {
                 }
                 Target::ListRow(row) => return self.click_in_picker(row),
                 Target::Conversation(_) | Target::Message(_) | Target::NewBelow
-                    if front.takes_input_place() => {}
+                    if front.replaces_input() => {}
                 _ => return Vec::new(),
             }
         }
@@ -186,7 +186,7 @@ impl AppState {
 
     /// A mouse selection is copied when the button is released, as terminals do.
     fn release(&mut self) -> Vec<Effect> {
-        let is_covered = |dialog: &Dialog| !dialog.takes_input_place();
+        let is_covered = |dialog: &Dialog| !dialog.replaces_input();
         let is_covered = self.dialogs.last().is_some_and(is_covered);
         let Some(selection) = self.selection.as_ref().filter(|_| !is_covered) else {
             return Vec::new();

@@ -83,7 +83,7 @@ impl Queue {
     }
 
     /// Takes back the one with this number, or the last one; returns the message that the agent is to give back.
-    pub fn ask_back(&mut self, number: Option<u64>) -> Option<Vec<Block>> {
+    pub fn take_back_queued(&mut self, number: Option<u64>) -> Option<Vec<Block>> {
         self.plan(number, Plan::Return)
     }
 
@@ -102,7 +102,7 @@ impl Queue {
     }
 
     /// The agent has given these back; returns those that go to the input.
-    pub fn given_back(&mut self, messages: &[Vec<Block>]) -> Vec<Vec<Block>> {
+    pub fn returned(&mut self, messages: &[Vec<Block>]) -> Vec<Vec<Block>> {
         let mut returned = Vec::new();
         for message in messages {
             let same = |waiting: &Waiting| waiting.message == *message;

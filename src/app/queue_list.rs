@@ -2,7 +2,7 @@
 
 use super::dialogs::Dialog;
 use super::dialogs::picker::{Choice, Item, Kind, Picker};
-use super::perform::give_back;
+use super::perform::request_back;
 use super::queue::Waiting;
 use super::{AppState, Effect};
 
@@ -53,6 +53,6 @@ impl AppState {
     /// Removes a queued message for good.
     pub(super) fn drop_queued(&mut self, number: u64) -> Vec<Effect> {
         let message = self.queue.ask_to_drop(number);
-        message.map(give_back).into_iter().collect()
+        message.map(request_back).into_iter().collect()
     }
 }

@@ -14,14 +14,14 @@ use crate::app::{AppState, DiffStyle, Effect, Msg, Settings, update};
 use crate::keymap::{Chord, Key, Keymap};
 use crate::protocol::{
     AgentEvent, AgentId, AnswerNote, BackgroundEnd, Block, CallCommand, CallEvent, CallInput,
-    CallOutcome, CallRef, ChangeSize, ChoiceOption, ChoiceRequest, Command, Ending, FileDiff,
-    ForPerson, Message, Mode, PermissionRequest, Phase, Question, QuestionKind, Reply, RuleOffer,
-    Seq, SessionCommand, SessionEvent, SessionId, SessionOpened, Shown, Spending, Told, ToolResult,
-    TurnEvent, TurnId, TurnSummary, Usage,
+    CallOutcome, CallRef, ChangeSize, ChoiceOption, ChoiceRequest, Command, Ending, Envelope,
+    FileDiff, ForPerson, Message, Mode, PermissionRequest, Phase, Question, QuestionKind, Reply,
+    RuleOffer, Seq, SessionCommand, SessionEvent, SessionId, SessionOpened, Shown, Spending,
+    ToolResult, TurnEvent, TurnId, TurnSummary, Usage,
 };
 use crate::session::Record;
+use crate::session::events::recall;
 use crate::session::record::Line;
-use crate::session::telling::recall;
 use crate::text::compare;
 use crate::theme::{Depth, Theme};
 use crate::tools::offered::Tools;
@@ -34,7 +34,7 @@ pub struct App {
 }
 
 /// The life of one call, step by step. Effects of the steps are dropped.
-pub struct Life<'a> {
+pub struct CallSteps<'a> {
     app: &'a mut App,
     call: CallRef,
     tool: String,
@@ -50,7 +50,7 @@ impl App {
     /// An open session with the built-in model, still empty.
     pub fn new() -> Self {
         let mut app = Self::starting();
-        app.told(AgentEvent::Session(SessionEvent::Opened(
+        app.receive(AgentEvent::Session(SessionEvent::Opened(
             opened(Vec::new()),
         )));
         app
@@ -92,7 +92,7 @@ impl App {
     pub fn resumed(records: impl IntoIterator<Item = Record>) -> Self {
         let mut app = Self::starting();
         let past = past(records);
-        app.told(AgentEvent::Session(SessionEvent::Opened(opened(past))));
+        app.receive(AgentEvent::Session(SessionEvent::Opened(opened(past))));
         app
     }
 
@@ -100,7 +100,7 @@ impl App {
     pub fn working() -> Self {
         let mut app = Self::typed("fix the failing test");
         app.press("enter");
-        app.taken_up("fix the failing test");
+        app.accept_message("fix the failing test");
         app
     }
 
@@ -138,48 +138,50 @@ impl App {
         self
     }
 
-    pub fn told(&mut self, event: AgentEvent) -> Vec<Effect> {
+    pub fn receive(&mut self, event: AgentEvent) -> Vec<Effect> {
         self.update(Msg::Agent(event.into()))
     }
 
     /// An event of the running turn.
-    pub fn hear(&mut self, event: TurnEvent) -> Vec<Effect> {
-        self.told(AgentEvent::Turn(self.turn, event))
+    pub fn turn_event(&mut self, event: TurnEvent) -> Vec<Effect> {
+        self.receive(AgentEvent::Turn(self.turn, event))
     }
 
     /// The agent accepts a message, and a request starts.
-    pub fn taken_up(&mut self, text: &str) -> &mut Self {
-        self.hear(TurnEvent::Prompted(Message::user(text)));
-        self.hear(TurnEvent::Requested { attempt: 0 });
+    pub fn accept_message(&mut self, text: &str) -> &mut Self {
+        self.turn_event(TurnEvent::Prompted(Message::user(text)));
+        self.turn_event(TurnEvent::Requested { attempt: 0 });
         self
     }
 
-    pub fn says(&mut self, text: &str) -> &mut Self {
-        self.hear(TurnEvent::Text(text.to_owned()));
+    pub fn model_writes(&mut self, text: &str) -> &mut Self {
+        self.turn_event(TurnEvent::Text(text.to_owned()));
         self
     }
 
     /// An event of a call.
-    pub fn hear_call(&mut self, call: impl Into<CallRef>, event: CallEvent) -> Vec<Effect> {
+    pub fn call_event(&mut self, call: impl Into<CallRef>, event: CallEvent) -> Vec<Effect> {
         let (call, at) = (call.into(), Duration::ZERO);
-        self.told(AgentEvent::Call { call, at, event })
+        self.receive(AgentEvent::Call { call, at, event })
     }
 
     /// A call of the running turn begins and asks.
     pub fn asks(&mut self, question: Question) -> Vec<Effect> {
         let (tool, input) = match &question.kind {
             QuestionKind::Permission(request) => (request.tool.clone(), request.input.clone()),
-            QuestionKind::Choice(_) => ("Asks".to_owned(), json!({}).into()),
+            QuestionKind::Choice(_) | QuestionKind::Form(_) => {
+                ("Asks".to_owned(), json!({}).into())
+            }
         };
         self.tool(question.call, &tool).queued(input).waits();
-        self.hear_call(question.call, CallEvent::Asked(question))
+        self.call_event(question.call, CallEvent::Asked(question))
     }
 
     /// A call was decided.
     pub fn decided(&mut self, call: &str, by: &str, settled: bool) {
         let by = by.to_owned();
         let note = None;
-        self.hear_call(call, CallEvent::Decided { by, settled, note });
+        self.call_event(call, CallEvent::Decided { by, settled, note });
     }
 
     /// The person has allowed a call, with this side effect.
@@ -189,17 +191,17 @@ impl App {
             settled: true,
             note: Some(note),
         };
-        self.hear_call(call, decided);
+        self.call_event(call, decided);
     }
 
     /// A command that a call left in the background has ended.
     pub fn background_ended(&mut self, call: &str, how: BackgroundEnd) {
-        self.hear_call(call, CallEvent::BackgroundEnded(how));
+        self.call_event(call, CallEvent::BackgroundEnded(how));
     }
 
     /// The turn ends; the next one has another number.
     pub fn ends(&mut self, ending: Ending) -> Vec<Effect> {
-        let effects = self.hear(TurnEvent::Finished(TurnSummary {
+        let effects = self.turn_event(TurnEvent::Finished(TurnSummary {
             ending,
             text: String::new(),
             responses: 1,
@@ -213,8 +215,8 @@ impl App {
     }
 
     /// A call of the running turn.
-    pub fn tool(&mut self, call: impl Into<CallRef>, tool: &str) -> Life<'_> {
-        Life {
+    pub fn tool(&mut self, call: impl Into<CallRef>, tool: &str) -> CallSteps<'_> {
+        CallSteps {
             app: self,
             call: call.into(),
             tool: tool.to_owned(),
@@ -223,8 +225,8 @@ impl App {
 
     /// A command that the person runs outside any turn.
     pub fn aside(&mut self, call: &str, command: &str) {
-        let mut told = self.tool(call, "Bash");
-        told.queued(json!({ "command": command })).running();
+        let mut steps = self.tool(call, "Bash");
+        steps.queued(json!({ "command": command })).running();
     }
 
     /// Lets time pass, and sends the ticks that were asked for.
@@ -249,7 +251,7 @@ impl App {
     }
 }
 
-impl Life<'_> {
+impl CallSteps<'_> {
     /// Its name is known; its input is still being written.
     pub fn arrives(&mut self) -> &mut Self {
         let tool = self.tool.clone();
@@ -287,14 +289,14 @@ impl Life<'_> {
     }
 
     pub fn completes(&mut self, text: &str) -> &mut Self {
-        self.comes_to(CallOutcome::Succeeded, text)
+        self.ends_as(CallOutcome::Succeeded, text)
     }
 
     pub fn fails(&mut self, text: &str) -> &mut Self {
-        self.comes_to(CallOutcome::Failed, text)
+        self.ends_as(CallOutcome::Failed, text)
     }
 
-    pub fn comes_to(&mut self, outcome: CallOutcome, text: &str) -> &mut Self {
+    pub fn ends_as(&mut self, outcome: CallOutcome, text: &str) -> &mut Self {
         let result = ToolResult::text("wire".into(), text);
         self.is(completed(result, outcome, Shown::Nothing))
     }
@@ -315,9 +317,14 @@ impl Life<'_> {
     }
 
     /// Ends without success, with a sentence for the person; the model gets `text`.
-    pub fn is_told(&mut self, outcome: CallOutcome, sentence: &str, text: &str) -> &mut Self {
+    pub fn ends_with_sentence(
+        &mut self,
+        outcome: CallOutcome,
+        sentence: &str,
+        text: &str,
+    ) -> &mut Self {
         let result = ToolResult::error("wire".into(), text);
-        self.ends_for_person(result, outcome, ForPerson::saying(sentence))
+        self.ends_for_person(result, outcome, ForPerson::sentence(sentence))
     }
 
     pub fn ends_for_person(
@@ -354,7 +361,7 @@ impl Life<'_> {
         if !comes && self.app.state.calls.find(self.call).is_none() {
             self.arrives();
         }
-        self.app.hear_call(self.call, event);
+        self.app.call_event(self.call, event);
         self
     }
 }
@@ -433,6 +440,7 @@ pub fn request(call: impl Into<CallRef>, tool: &str) -> Question {
     };
     let request = PermissionRequest {
         is_command: tool != "Edit",
+        program: None,
         tool: tool.to_owned(),
         input: input.into(),
         reason: "it may change something".to_owned(),
@@ -487,27 +495,27 @@ pub fn change() -> FileDiff {
 }
 
 /// The events of these records, a tenth of a second apart.
-pub fn past(records: impl IntoIterator<Item = Record>) -> Vec<Told> {
+pub fn past(records: impl IntoIterator<Item = Record>) -> Vec<Envelope> {
     let lines = (0..).zip(records).map(|(seq, record)| Line {
         seq: Seq(seq),
         at_ms: 1_000_000 + 100 * seq,
         agent: AgentId::MAIN,
         record,
     });
-    recall(lines.collect(), |_| None).told
+    recall(lines.collect(), |_| None).events
 }
 
-pub fn opened(past: Vec<Told>) -> SessionOpened {
+pub fn opened(past: Vec<Envelope>) -> SessionOpened {
     SessionOpened {
         session: SessionId("session".to_owned()),
         provider: "builtin".to_owned(),
         model: "builtin".to_owned(),
         mode: Mode::Default,
         tools: Tools::from(Registry::built_in()).snapshot().infos(),
+        servers: Vec::new(),
         branch: Some("main".to_owned()),
         context_window: Some(200_000),
         spending: Spending::default(),
-        hooks: Vec::new(),
         extensions: Arc::default(),
         past,
     }

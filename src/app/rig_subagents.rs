@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::rig::{App, Life, seen_cells};
+use super::rig::{App, CallSteps, seen_cells};
 use super::subagents::Nested;
 use crate::app::Effect;
 use crate::protocol::{
@@ -36,10 +36,10 @@ impl App {
             model: "m".to_owned(),
             background,
         };
-        self.hear_call(call, CallEvent::Started(subagent));
+        self.call_event(call, CallEvent::Started(subagent));
         let prompt = Message::user(format!("do {name}"));
-        self.tells(name, TurnEvent::Prompted(prompt));
-        self.tells(name, TurnEvent::Requested { attempt: 0 });
+        self.subagent_event(name, TurnEvent::Prompted(prompt));
+        self.subagent_event(name, TurnEvent::Requested { attempt: 0 });
     }
 
     pub fn agent(&self, name: &str) -> AgentId {
@@ -56,17 +56,17 @@ impl App {
     }
 
     /// An event of a subagent's turn.
-    pub fn tells(&mut self, name: &str, event: TurnEvent) -> Vec<Effect> {
+    pub fn subagent_event(&mut self, name: &str, event: TurnEvent) -> Vec<Effect> {
         let turn = self.turn_of(name);
-        self.told(AgentEvent::Turn(turn, event))
+        self.receive(AgentEvent::Turn(turn, event))
     }
 
-    pub fn says_as(&mut self, name: &str, text: &str) {
-        self.tells(name, TurnEvent::Text(text.to_owned()));
+    pub fn subagent_writes(&mut self, name: &str, text: &str) {
+        self.subagent_event(name, TurnEvent::Text(text.to_owned()));
     }
 
     /// It has used this many tokens.
-    pub fn spends_as(&mut self, name: &str, tokens: u64) {
+    pub fn subagent_uses(&mut self, name: &str, tokens: u64) {
         let used = Usage {
             input_tokens: Some(tokens),
             ..Usage::default()
@@ -75,7 +75,7 @@ impl App {
             used,
             ..Spending::default()
         };
-        self.tells(name, TurnEvent::Spent(spending));
+        self.subagent_event(name, TurnEvent::Spent(spending));
     }
 
     /// A call of a subagent.
@@ -86,16 +86,16 @@ impl App {
         }
     }
 
-    pub fn nested(&mut self, name: &str, call: &str, tool: &str) -> Life<'_> {
+    pub fn nested(&mut self, name: &str, call: &str, tool: &str) -> CallSteps<'_> {
         let call = self.nested_call(name, call);
         self.tool(call, tool)
     }
 
     /// It writes its last message, and the call that started it gets its result.
     pub fn agent_ends(&mut self, name: &str, last: &str) {
-        self.says_as(name, last);
+        self.subagent_writes(name, last);
         let summary = TurnSummary::of(Ending::Done, Duration::from_millis(1_200));
-        self.tells(name, TurnEvent::Finished(summary));
+        self.subagent_event(name, TurnEvent::Finished(summary));
         self.tool(name, "Task").completes(last);
     }
 }

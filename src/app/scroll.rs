@@ -1,11 +1,11 @@
 //! The scroll position of the conversation: an anchor in a cell, never a row counted from the top.
 //!
 //! Only the layout knows how high a cell is. So motions are collected here; the layout performs them and reports the
-//! result ([`Rest`]), which is the next anchor.
+//! result ([`ScrollLayout`]), which is the next anchor.
 
 use std::sync::Arc;
 
-use super::dialogs::DialogRest;
+use super::dialogs::DialogLayout;
 use super::select::{Selection, Spot};
 use super::transcript::CellId;
 
@@ -41,7 +41,7 @@ pub struct Scroll {
     /// Motions that the layout has not performed yet, in order.
     pub motions: Vec<Motion>,
     /// What the last layout showed.
-    pub rest: Option<Rest>,
+    pub layout: Option<ScrollLayout>,
     /// How many cells there were when the end was last visible.
     seen: usize,
     /// Scrolling was left here, and the next Esc goes to the end.
@@ -50,7 +50,7 @@ pub struct Scroll {
 
 /// Where the layout came to rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rest {
+pub struct ScrollLayout {
     pub anchor: Anchor,
     /// The first and the last visible row.
     pub top: Spot,
@@ -61,10 +61,10 @@ pub struct Rest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// `None` if there is no room for the conversation.
-    pub rest: Option<Rest>,
+    pub layout: Option<ScrollLayout>,
     /// The selection after its moves.
     pub selection: Option<Selection>,
-    pub dialog: Option<DialogRest>,
+    pub dialog: Option<DialogLayout>,
     /// How far the detail view of a call can be scrolled.
     pub detail: Option<usize>,
     /// How wide the diff in front is.
@@ -90,7 +90,7 @@ impl Scroll {
     }
 
     /// The keys go elsewhere; the position stays, so that the person can quote or answer what they see.
-    pub fn park(&mut self) {
+    pub fn keep_position(&mut self) {
         self.parked = !self.is_following();
     }
 
@@ -100,10 +100,10 @@ impl Scroll {
 
     /// Keeps the position, although the visible content is about to grow or shrink.
     pub fn hold(&mut self) {
-        if let (true, Some(rest)) = (self.is_following(), self.rest) {
+        if let (true, Some(layout)) = (self.is_following(), self.layout) {
             self.anchor = Anchor::At {
-                cell: rest.top.cell,
-                line: rest.top.row,
+                cell: layout.top.cell,
+                line: layout.top.row,
             };
         }
     }
@@ -113,10 +113,10 @@ impl Scroll {
     }
 
     /// Records where the layout came to rest, and the number of cells.
-    pub fn settle(&mut self, rest: &Rest, cells: usize) {
+    pub fn record_layout(&mut self, layout: &ScrollLayout, cells: usize) {
         self.motions.clear();
-        self.anchor = rest.anchor;
-        self.rest = Some(*rest);
+        self.anchor = layout.anchor;
+        self.layout = Some(*layout);
         if self.anchor == Anchor::Follow {
             self.parked = false;
             self.seen = cells;

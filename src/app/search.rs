@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 
 use super::call::{Call, Calls, Completed, OPENED_LINES};
 use super::diff::{CONTEXT, Diff};
 use super::scroll::Motion;
 use super::transcript::{Cell, CellId, Entry};
+use super::typing::is_text;
 use super::{AppState, Effect};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -141,11 +142,7 @@ impl AppState {
             return Vec::new();
         };
         match key.code {
-            KeyCode::Char(letter)
-                if !key
-                    .modifiers
-                    .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) =>
-            {
+            KeyCode::Char(letter) if is_text(key) => {
                 search.query.push(letter);
             }
             KeyCode::Backspace => {
@@ -170,7 +167,7 @@ impl AppState {
                 .hits
                 .extend((0..found.len()).map(|nth| (entry.id, nth)));
         }
-        let last_in_view = self.scroll.rest.map(|rest| rest.bottom.cell);
+        let last_in_view = self.scroll.layout.map(|rest| rest.bottom.cell);
         search.current = match last_in_view {
             Some(last) => search
                 .hits
@@ -263,7 +260,7 @@ fn shown_folded(entry: &Entry, calls: &Calls) -> Option<String> {
 }
 
 fn head(call: &Call) -> String {
-    format!("{} {}", call.tool.name, call.subject())
+    format!("{} {}", call.tool.shown_name(), call.subject())
 }
 
 /// Adds the result of a call: its files, its change, or the beginning of its output.

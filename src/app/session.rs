@@ -1,6 +1,6 @@
 //! What the status line knows about the conversation.
 
-use crate::protocol::{HookInfo, Mode, SessionId, SessionOpened, Spending, ToolInfo};
+use crate::protocol::{Mode, SessionId, SessionOpened, Spending, ToolInfo};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionInfo {
@@ -17,7 +17,6 @@ pub struct SessionInfo {
     pub tools: Vec<ToolInfo>,
     /// Tools that it was offered before.
     pub gone_tools: Vec<ToolInfo>,
-    pub hooks: Vec<HookInfo>,
     pub branch: Option<String>,
     pub context_window: Option<u64>,
     /// Tokens and cost so far, as the agent counts them.
@@ -42,7 +41,6 @@ impl SessionInfo {
             mode: opened.mode,
             tools,
             gone_tools,
-            hooks: opened.hooks,
             branch: opened.branch,
             context_window: opened.context_window,
             workspace: before.workspace,

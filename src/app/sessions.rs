@@ -1,13 +1,17 @@
-//! The list of earlier sessions: opens at once and fills as they are read.
+//! The list of sessions: opens at once and fills as they are read.
 
 use super::dialogs::Dialog;
-use super::dialogs::picker::{Choice, Item, Kind, Picker};
+use super::dialogs::picker::{Choice, Item, Kind, Mark, Picker};
 use super::job::{Job, SessionContent, SessionRow};
 use super::page::Line;
 use super::{AppState, Effect, OpeningSession};
-use crate::keymap::Action;
+use crate::keymap::{Action, Context};
 use crate::protocol::{Command, SessionCommand};
 use crate::text::one_line;
+
+/// What the list says about sessions that a program has open.
+const THIS_SESSION: &str = "this session";
+const OPEN_ELSEWHERE: &str = "open elsewhere";
 
 impl AppState {
     pub(super) fn choose_session(&mut self) -> Vec<Effect> {
@@ -34,6 +38,9 @@ impl AppState {
             | Kind::Tools
             | Kind::Agents
             | Kind::Skills
+            | Kind::Hooks
+            | Kind::Servers
+            | Kind::ServerTools
             | Kind::Rules
             | Kind::Tasks
             | Kind::Queue => {
@@ -53,30 +60,100 @@ impl AppState {
         })
     }
 
-    pub(super) fn offer_sessions(&mut self, sessions: Vec<SessionRow>) {
-        let open = self.session.id.clone();
+    pub(super) fn offer_sessions(&mut self, mut sessions: Vec<SessionRow>) {
+        let current = self.session.id.as_ref().map(|id| id.0.clone());
         // The list may have been closed.
         let Some(picker) = self.sessions_mut() else {
             return;
         };
         picker.is_loading = false;
-        let others = sessions.into_iter();
-        let others = others.filter(|row| open.as_ref().is_none_or(|open| open.0 != row.id));
-        let items: Vec<Item> = others
-            .map(|row| {
-                Item::new(row.title, Choice::Session(row.id))
-                    .about(row.place)
-                    .hint(row.when)
-                    .under(row.age)
-            })
-            .collect();
-        let kind = picker.kind;
-        if items.is_empty() && kind == Kind::Sessions {
-            self.close_picker(kind);
-            self.flash("no earlier sessions here");
-            return;
+        if let Some(id) = &current
+            && picker.kind == Kind::Sessions
+            && sessions.iter().all(|row| row.id != *id)
+        {
+            sessions.insert(0, without_messages(id));
         }
-        picker.replace(items);
+        let is_current = |row: &SessionRow| Some(&row.id) == current.as_ref();
+        let starts_there = sessions.first().is_some_and(is_current);
+        let items = sessions.into_iter().map(|row| {
+            let (mark, state) = match (is_current(&row), row.is_open) {
+                (true, _) => (Some(Mark::Current), THIS_SESSION),
+                (false, true) => (Some(Mark::Running), OPEN_ELSEWHERE),
+                (false, false) => (None, ""),
+            };
+            Item::new(row.title, Choice::Session(row.id))
+                .about(joined(&[state, &row.place]))
+                .hint(row.when)
+                .under(row.age)
+                .marked(mark)
+        });
+        picker.replace(items.collect());
+        if starts_there && !picker.is_filtered() && picker.chosen_number() == 0 {
+            // People come here for another session.
+            picker.choose_next(1);
+        }
+    }
+
+    /// Resumes the selected session, unless a program has it open.
+    pub(super) fn resume_chosen(&mut self, id: String) -> Vec<Effect> {
+        let mark = self.chosen_mark();
+        if mark == Some(Mark::Running) {
+            let key = self.key_in_list(Action::Fork);
+            self.flash(format!(
+                "another agent-tui is using it; {key} continues with a copy"
+            ));
+            return Vec::new();
+        }
+        self.dialogs.pop();
+        if mark == Some(Mark::Current) {
+            self.flash("this session is already open");
+            return Vec::new();
+        }
+        self.reopen(OpeningSession::Id(id), None)
+    }
+
+    /// Deletes the selected session after a confirmation, unless a program has it open.
+    pub(super) fn delete_chosen_session(&mut self, id: String) -> Vec<Effect> {
+        match self.chosen_mark() {
+            Some(Mark::Current) => {
+                self.flash("this session is open; /clear starts a new one first");
+                return Vec::new();
+            }
+            Some(Mark::Running) => {
+                self.flash("another agent-tui is using it; quit that one first");
+                return Vec::new();
+            }
+            Some(
+                Mark::Done
+                | Mark::Failed
+                | Mark::Ready
+                | Mark::Waiting
+                | Mark::Attention
+                | Mark::Off,
+            )
+            | None => {}
+        }
+        let Some(Dialog::Picker(picker)) = self.dialogs.last_mut() else {
+            return Vec::new();
+        };
+        if !picker.confirm(Action::Delete, "delete this session for good") {
+            return Vec::new();
+        }
+        vec![Effect::Start(Job::DeleteSession(id))]
+    }
+
+    fn chosen_mark(&self) -> Option<Mark> {
+        match self.dialogs.last()? {
+            Dialog::Picker(picker) => picker.chosen()?.mark,
+            _ => None,
+        }
+    }
+
+    /// The key of an action in a list.
+    fn key_in_list(&self, action: Action) -> String {
+        let contexts = [Context::Picker, Context::Global];
+        let chord = self.settings.keymap.chord_for(action, &contexts);
+        chord.map(|chord| chord.to_string()).unwrap_or_default()
     }
 
     /// The content of a session was read.
@@ -118,6 +195,14 @@ impl AppState {
                 if title.is_empty() {
                     return Vec::new();
                 }
+                let is_current = self.session.id.as_ref().is_some_and(|open| open.0 == id);
+                if is_current {
+                    // Its log is locked by the agent, which writes the title itself.
+                    if let Some(picker) = self.sessions_mut() {
+                        picker.change(&Choice::Session(id), |item| set_title(item, title.clone()));
+                    }
+                    return self.rename(&title);
+                }
                 vec![Effect::Start(Job::RenameSession { id, title })]
             }
             (Action::Back, _) => {
@@ -134,7 +219,7 @@ impl AppState {
             Err(problem) => return self.flash_error(problem),
         };
         if let Some(picker) = self.sessions_mut() {
-            picker.change(&Choice::Session(id), |item| entitle(item, title));
+            picker.change(&Choice::Session(id), |item| set_title(item, title));
         }
         self.flash_done("session renamed");
     }
@@ -167,8 +252,19 @@ impl AppState {
     }
 }
 
+/// The session that is open: a session is listed by its first message, and this one has none yet.
+fn without_messages(id: &str) -> SessionRow {
+    SessionRow {
+        id: id.to_owned(),
+        title: "No messages yet".to_owned(),
+        age: "Today",
+        is_open: true,
+        ..SessionRow::default()
+    }
+}
+
 /// The preview starts with the title, too.
-fn entitle(item: &mut Item, title: String) {
+fn set_title(item: &mut Item, title: String) {
     let mut page = item.preview.to_vec();
     if let Some(first) = page.first_mut() {
         *first = Line::heading(title.clone());
@@ -196,23 +292,26 @@ fn describe(item: &mut Item, content: SessionContent) {
     facts.extend(content.cost.map(|cost| format!("${cost:.2}")));
     let about = facts.join(" · ");
     let when = item.hint.clone();
-    let first = [when.as_str(), &content.model, &branch, &item.about];
-    let first: Vec<&str> = first.into_iter().filter(|fact| !fact.is_empty()).collect();
+    let first = joined(&[&when, &content.model, &branch, &item.about]);
     let mut page = vec![
         Line::heading(item.label.clone()),
-        Line::muted(first.join(" · ")),
+        Line::muted(first),
         Line::muted(about.clone()),
         Line::blank(),
     ];
     page.extend(content.end);
     item.preview = page.into();
     if let Some(title) = content.title {
-        entitle(item, title);
+        set_title(item, title);
     }
-    let columns = [item.about.as_str(), &branch, &about];
-    let columns = columns.into_iter().filter(|text| !text.is_empty());
-    item.about = columns.collect::<Vec<_>>().join(" · ");
+    item.about = joined(&[&item.about, &branch, &about]);
     if !change.is_empty() {
         item.hint = format!("{change}  {when}");
     }
+}
+
+/// The facts that are not empty, in one line.
+fn joined(facts: &[&str]) -> String {
+    let facts = facts.iter().filter(|fact| !fact.is_empty());
+    facts.copied().collect::<Vec<_>>().join(" · ")
 }

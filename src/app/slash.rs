@@ -5,14 +5,16 @@ use super::commands::Slash;
 use super::dialogs::Dialog;
 use super::dialogs::help::HelpDialog;
 use super::dialogs::pager::{Content, Pager};
+use super::dialogs::picker::{Choice, Item, Kind, Picker};
 use super::job::Job;
-use super::page::{Line, Tone, fields};
+use super::page::{Line, Tone, fields, lines};
 use super::panel::ToolPanel;
 use super::subagents::Subagents;
 use super::transcript::{Cell, NoticeKind};
 use super::{AppState, Effect, Focus, Opening, OpeningSession};
 use crate::protocol::todo::{Todo, TodoStatus, progress};
-use crate::protocol::{Block, Command, SessionCommand, Spending};
+use crate::protocol::{Block, Command, HookInfo, SessionCommand, Spending};
+use crate::text::first_line;
 use crate::theme::{AUTO, Theme};
 
 impl AppState {
@@ -27,7 +29,10 @@ impl AppState {
             Slash::Model => return self.model(arguments),
             Slash::Theme => return self.theme(arguments),
             Slash::Tools => self.list_tools(),
-            Slash::Hooks => self.list_hooks(),
+            Slash::Hooks => {
+                return vec![Effect::Send(Command::Session(SessionCommand::ListHooks))];
+            }
+            Slash::Mcp => return self.ask_for_servers(),
             Slash::Tasks => self.list_tasks(),
             Slash::Agents => {
                 return vec![Effect::Send(Command::Session(SessionCommand::ListAgents))];
@@ -42,8 +47,8 @@ impl AppState {
             Slash::Rename => return self.rename(arguments),
             Slash::Diff => self.list_changes(),
             Slash::Permissions => return self.permissions(arguments),
-            Slash::Why => self.tell_why(arguments),
-            Slash::Cost => self.tell_cost(),
+            Slash::Why => self.show_decision(arguments),
+            Slash::Cost => self.show_cost(),
             Slash::Todos => self.list_todos(),
             Slash::Init => {
                 let message = Block::text(INIT).shown_as("/init");
@@ -58,7 +63,7 @@ impl AppState {
                 let on = self.composer.vim().is_some();
                 self.flash_done(if on { "vim mode on" } else { "vim mode off" });
             }
-            Slash::Quit => return self.quit_after_asking(),
+            Slash::Quit => return self.quit_by_name(),
             Slash::Custom => {
                 let line = format!("/{name} {arguments}").trim_end().to_owned();
                 return self.submit(vec![Block::text(&line)], line);
@@ -78,6 +83,11 @@ impl AppState {
             self.flash("your command is still running; press Esc first");
             return Vec::new();
         }
+        let stopped: Vec<String> = self
+            .calls
+            .in_background()
+            .map(|key| self.calls.get(key).subject())
+            .collect();
         // Queued messages were not sent: they go back to the input.
         let waited = self.queue.take();
         if !waited.is_empty() {
@@ -102,6 +112,13 @@ impl AppState {
         self.session.wanted_model.clone_from(&model);
         self.session.last_model = None;
         self.transcript.push(Cell::Welcome);
+        for command in stopped {
+            let command = first_line(&command, usize::MAX);
+            self.notice(
+                NoticeKind::Warning,
+                format!("stopped with the previous conversation: {command}"),
+            );
+        }
         vec![Effect::Open(Opening {
             session,
             model,
@@ -157,23 +174,25 @@ impl AppState {
         vec![Effect::Start(keep)]
     }
 
-    fn list_hooks(&mut self) {
-        if self.session.hooks.is_empty() {
+    pub(super) fn list_hooks(&mut self, hooks: &[HookInfo]) {
+        if hooks.is_empty() {
             self.flash("no active hooks (add them under \"hooks\" in settings)");
             return;
         }
-        let mut lines = Vec::new();
-        let mut event = "";
-        for hook in &self.session.hooks {
-            if hook.event != event {
-                event = hook.event;
-                lines.push(Line::heading(event));
-            }
-            let matcher = format!("  {}  ", hook.matcher);
-            lines.push(Line::text(&hook.command).lead(Tone::Muted, matcher));
-            lines.push(Line::muted(&hook.origin).lead(Tone::Muted, "    "));
-        }
-        self.answer("Hooks", lines);
+        let items = hooks.iter().map(|hook| {
+            let mut preview = fields([
+                ("event", hook.event.to_owned()),
+                ("for", hook.matcher.clone()),
+                ("from", hook.origin.clone()),
+            ]);
+            preview.push(Line::blank());
+            preview.push(Line::heading("Command"));
+            preview.extend(lines(&hook.command, Tone::Code));
+            let command = first_line(&hook.command, LONGEST_COMMAND);
+            let item = Item::new(&hook.matcher, Choice::Nothing).about(command);
+            item.under(hook.event).hint(&hook.origin).preview(preview)
+        });
+        self.open_picker(Picker::new(Kind::Hooks, items.collect()));
     }
 
     /// Shows each change of the session in full.
@@ -203,7 +222,7 @@ impl AppState {
         self.dialogs.push(Dialog::Pager(Box::new(pager)));
     }
 
-    fn tell_cost(&mut self) {
+    fn show_cost(&mut self) {
         let Spending {
             used,
             cost,
@@ -256,7 +275,7 @@ impl AppState {
         self.open_page(title, lines);
     }
 
-    fn open_page(&mut self, title: &str, lines: Vec<Line>) {
+    pub(super) fn open_page(&mut self, title: &str, lines: Vec<Line>) {
         let pager = Pager::new(title, Content::Lines(lines.into()));
         self.dialogs.push(Dialog::Pager(Box::new(pager)));
     }
@@ -273,6 +292,8 @@ impl AppState {
     }
 }
 
+/// How much of a hook's command is shown in its row.
+const LONGEST_COMMAND: usize = 200;
 /// A longer answer opens a page.
 const LONGEST_NOTICE: usize = 3;
 const NO_PRICE: &str = "no price known for this model; set it under \"prices\"";

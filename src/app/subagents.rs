@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use super::call::{Call, CallKey, Calls, State};
-use super::panel::Turn;
+use super::panel::{Opener, Turn};
 use super::scroll::Scroll;
 use super::transcript::{Cell, Transcript};
 use super::{AppState, Focus, Work};
+use crate::protocol::todo::Todo;
 use crate::protocol::{AgentId, Spending, Subagent};
 
 /// How many calls of a running subagent are listed unless it is unfolded.
@@ -35,6 +36,8 @@ pub struct Nested {
     /// Its calls, and when its model wrote.
     pub turn: Turn,
     pub spending: Spending,
+    /// Its planned steps.
+    pub todos: Vec<Todo>,
     pub began: Instant,
     pub ended: Option<Instant>,
     pub folding: Folding,
@@ -52,7 +55,7 @@ pub enum Folding {
 
 /// What a subagent is doing now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doing {
+pub enum SubagentActivity {
     Calling(CallKey),
     Writing,
     Thinking,
@@ -67,8 +70,7 @@ pub struct View {
     pub agent: AgentId,
     /// The scroll position of the main conversation.
     scroll: Scroll,
-    /// What had the keys before.
-    focus: Focus,
+    opener: Opener,
 }
 
 impl Nested {
@@ -80,6 +82,7 @@ impl Nested {
             work: None,
             turn: Turn::default(),
             spending: Spending::default(),
+            todos: Vec::new(),
             began: now,
             ended: None,
             folding: Folding::default(),
@@ -106,19 +109,25 @@ impl Nested {
         latest.filter(|key| !calls.get(*key).is_over())
     }
 
-    pub fn doing(&self, calls: &Calls) -> Doing {
+    pub fn activity(&self, calls: &Calls) -> SubagentActivity {
         if self.is_over() {
-            return Doing::Nothing;
+            return SubagentActivity::Nothing;
         }
         let executes = |key: &CallKey| matches!(calls.get(*key).state, State::Executing(_));
         let executing = self.running(calls).find(executes);
         if let Some(call) = executing.or_else(|| self.running(calls).next()) {
-            return Doing::Calling(call);
+            return SubagentActivity::Calling(call);
         }
         match self.transcript.last().map(|entry| &entry.cell) {
-            Some(Cell::Thinking { took: None, .. }) => Doing::Thinking,
-            _ if self.work.as_ref().is_some_and(|work| work.heard.is_some()) => Doing::Writing,
-            _ => Doing::Waiting,
+            Some(Cell::Thinking { took: None, .. }) => SubagentActivity::Thinking,
+            _ if self
+                .work
+                .as_ref()
+                .is_some_and(|work| work.last_text_at.is_some()) =>
+            {
+                SubagentActivity::Writing
+            }
+            _ => SubagentActivity::Waiting,
         }
     }
 
@@ -207,22 +216,26 @@ impl AppState {
         self.subagents.get(self.view.as_ref()?.agent)
     }
 
+    /// The planned steps of the conversation in view.
+    pub fn todos_in_view(&self) -> &[Todo] {
+        self.viewed().map_or(&self.todos, |nested| &nested.todos)
+    }
+
     /// Shows the conversation of the subagent that a call started. Returns whether there is one.
-    pub(super) fn view_subagent(&mut self, call: CallKey) -> bool {
+    pub(super) fn view_subagent(&mut self, call: CallKey, opener: Opener) -> bool {
         let Some(agent) = self.subagents.of_call(call).map(|it| it.about.agent) else {
             return false;
         };
         if self.view.as_ref().is_some_and(|view| view.agent == agent) {
             return true;
         }
-        let focus = self.focus;
         self.show_main();
         self.focus_on(Focus::Conversation);
         self.selection = None;
         self.view = Some(View {
             agent,
             scroll: std::mem::take(&mut self.scroll),
-            focus,
+            opener,
         });
         true
     }
@@ -239,21 +252,27 @@ impl AppState {
     /// Follows again if the end is visible.
     pub(super) fn follow_from_end(&mut self) {
         let last = self.conversation().last().map(|entry| entry.id);
-        if self.scroll.rest.map(|rest| rest.bottom.cell) == last {
+        if self.scroll.layout.map(|rest| rest.bottom.cell) == last {
             self.scroll.follow();
         }
     }
 
     /// Goes back from a subagent's conversation to where it was opened.
     pub(super) fn leave_view(&mut self) {
-        let Some(View { focus, .. }) = self.view else {
+        let Some(View { opener, .. }) = self.view else {
             return;
         };
         let call = self.viewed().map(|nested| nested.call);
         self.show_main();
-        self.focus_on(focus);
-        if let Some(call) = call {
-            self.choose_call(call);
+        match (opener, call) {
+            (Opener::Tasks, Some(call)) => self.return_to_tasks(call),
+            (Opener::Tasks, None) => self.focus_on(Focus::Composer),
+            (Opener::Screen(focus), call) => {
+                self.focus_on(focus);
+                if let Some(call) = call {
+                    self.choose_call(call);
+                }
+            }
         }
     }
 

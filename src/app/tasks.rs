@@ -1,14 +1,14 @@
-//! The session's background commands as a list: which ones run, how the others ended, what each printed last.
+//! The session's background commands and subagents as a list: which ones run, how the others ended, what each printed last.
 
 use super::call::{Call, CallKey};
 use super::dialogs::Dialog;
 use super::dialogs::picker::{Choice, Item, Kind, Mark, Picker};
 use super::page::{Line, Tone};
-use super::panel::{Detail, background_time};
-use super::subagents::{Doing, Nested};
+use super::panel::{Detail, Opener, background_time};
+use super::subagents::{Nested, SubagentActivity};
 use super::{AppState, Effect, Focus};
-use crate::protocol::{CallCommand, CallOutcome, Command};
-use crate::text::{overwritten, strip_ansi};
+use crate::protocol::CallOutcome;
+use crate::text::{overwritten, strip_ansi, thousands};
 
 /// How many of a command's last lines are shown beside the list.
 const LAST_LINES: usize = 40;
@@ -60,6 +60,7 @@ impl AppState {
         let call = self.calls.get(key);
         let subject = call.subject();
         let (state, mark) = match &call.ended_in_background {
+            None if call.is_stopping => ("stopping".to_owned(), Mark::Running),
             None => {
                 let since = call.background_since().unwrap_or(self.now);
                 let time = background_time(self.now.saturating_duration_since(since));
@@ -68,8 +69,13 @@ impl AppState {
             Some(how) if how.is_success() => (how.to_string(), Mark::Done),
             Some(how) => (how.to_string(), Mark::Failed),
         };
-        let lines = match self.subagents.of_call(key) {
-            Some(nested) => self.last_doings(nested),
+        let nested = self.subagents.of_call(key);
+        let state = match nested.map(Nested::tokens) {
+            None | Some(0) => state,
+            Some(tokens) => format!("{state} · {} tokens", thousands(tokens)),
+        };
+        let lines = match nested {
+            Some(nested) => self.last_activity(nested),
             None => last_lines(call),
         };
         let last = lines.iter().rev().find(|line| !line.trim().is_empty());
@@ -86,19 +92,22 @@ impl AppState {
     }
 
     /// The latest calls of a subagent and its text, as lines.
-    fn last_doings(&self, nested: &Nested) -> Vec<String> {
+    fn last_activity(&self, nested: &Nested) -> Vec<String> {
         let named = |key: CallKey| {
             let call = self.calls.get(key);
-            format!("{} {}", call.tool.name, call.subject())
+            format!("{} {}", call.tool.shown_name(), call.subject())
         };
         let calls = nested.turn.calls.iter();
         let mut lines: Vec<String> = calls.map(|key| named(*key)).collect();
         lines.drain(..lines.len().saturating_sub(LAST_LINES));
-        match nested.doing(&self.calls) {
-            Doing::Calling(key) => lines.push(named(key)),
-            Doing::Writing | Doing::Thinking | Doing::Waiting | Doing::Nothing => {
-                let said = nested.last_message().unwrap_or_default().lines().rev();
-                let last = said.take(LAST_LINES).map(str::to_owned);
+        match nested.activity(&self.calls) {
+            SubagentActivity::Calling(key) => lines.push(named(key)),
+            SubagentActivity::Writing
+            | SubagentActivity::Thinking
+            | SubagentActivity::Waiting
+            | SubagentActivity::Nothing => {
+                let text = nested.last_message().unwrap_or_default().lines().rev();
+                let last = text.take(LAST_LINES).map(str::to_owned);
                 let last: Vec<String> = last.collect();
                 lines.extend(last.into_iter().rev());
             }
@@ -106,31 +115,47 @@ impl AppState {
         lines
     }
 
-    /// Opens the call's detail view. Esc goes from there to the panel, as always.
+    /// Opens the call's detail view. Esc goes from there back to the list.
     pub(super) fn look_at_task(&mut self, call: CallKey) {
         let rows = self.rows();
         self.panel.chosen = rows.iter().position(|row| row.call == call).unwrap_or(0);
         self.focus_on(Focus::Panel);
-        if self.view_subagent(call) {
-            return;
+        let opener = Opener::Tasks;
+        if !self.view_subagent(call, opener) {
+            let scroll = 0;
+            self.panel.detail = Some(Detail {
+                call,
+                scroll,
+                opener,
+            });
         }
-        self.panel.detail = Some(Detail { call, scroll: 0 });
+    }
+
+    /// Closes what was opened from the list and shows the list again, at the same command.
+    pub(super) fn return_to_tasks(&mut self, call: CallKey) {
+        self.focus_on(Focus::Composer);
+        self.list_tasks();
+        if let Some(picker) = self.picker_mut(Kind::Tasks) {
+            picker.choose(&Choice::Call(call));
+        }
     }
 
     /// Stops the selected command, if it still runs.
-    pub(super) fn end_chosen_task(&mut self) -> Vec<Effect> {
+    pub(super) fn stop_chosen_task(&mut self) -> Vec<Effect> {
         let Some(Dialog::Picker(picker)) = self.dialogs.last() else {
             return Vec::new();
         };
         let Some(Choice::Call(key)) = picker.chosen().map(|item| &item.choice) else {
             return Vec::new();
         };
-        let call = self.calls.get(*key);
-        if !call.is_in_background() {
+        let key = *key;
+        if !self.calls.get(key).is_in_background() {
             self.flash("already finished");
             return Vec::new();
         }
-        vec![Effect::Send(Command::Call(call.id, CallCommand::Cancel))]
+        let effects = self.stop(key);
+        self.refresh_tasks();
+        effects
     }
 }
 

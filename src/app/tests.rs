@@ -1,8 +1,8 @@
 //! What the application does, told as stories. Those that need a layout are in `ui::tests`.
 
 mod dialogs;
+mod escape;
 mod events;
-mod ladder;
 mod panel;
 mod permissions;
 mod questions;
@@ -10,6 +10,7 @@ mod queue;
 mod recalling;
 mod recalling_agents;
 mod sending;
+pub mod servers;
 mod sessions;
 mod slash;
 mod subagents;

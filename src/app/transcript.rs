@@ -46,6 +46,21 @@ pub enum Cell {
     Summary(Summary),
 }
 
+impl Cell {
+    /// The call that it shows.
+    pub fn call(&self) -> Option<CallKey> {
+        match self {
+            Cell::Call(key) => Some(*key),
+            Cell::Welcome
+            | Cell::User { .. }
+            | Cell::Answer(_)
+            | Cell::Thinking { .. }
+            | Cell::Notice { .. }
+            | Cell::Summary(_) => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub text: String,
@@ -112,7 +127,7 @@ pub struct Transcript {
     messages: Vec<CellId>,
     next: u64,
     /// The record being applied: cells pushed meanwhile belong to it.
-    telling: Option<Seq>,
+    record: Option<Seq>,
 }
 
 /// Cell ids of two conversations never clash: each conversation has its own range, given by the bits above these.
@@ -147,7 +162,7 @@ impl Transcript {
         }
         self.entries.push(Entry {
             id,
-            seq: self.telling,
+            seq: self.record,
             revision: 0,
             cell,
             open: false,
@@ -157,13 +172,13 @@ impl Transcript {
     }
 
     /// Cells pushed from now on belong to this record, or to none.
-    pub fn tell_of(&mut self, record: Option<Seq>) {
-        self.telling = record;
+    pub fn begin_record(&mut self, record: Option<Seq>) {
+        self.record = record;
     }
 
     /// The record that is being applied.
-    pub fn told_of(&self) -> Option<Seq> {
-        self.telling
+    pub fn current_record(&self) -> Option<Seq> {
+        self.record
     }
 
     /// The record being applied is about a cell that already exists. The cell moves behind what was recorded before it.
@@ -172,7 +187,7 @@ impl Transcript {
             return;
         };
         if index + 1 == self.entries.len() {
-            self.entries[index].seq = self.telling;
+            self.entries[index].seq = self.record;
             return;
         }
         let entry = self.entries.remove(index);

@@ -59,6 +59,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE", global = true)]
     pub settings: Option<PathBuf>,
 
+    /// More MCP servers: a file like .mcp.json, or JSON (repeatable).
+    #[arg(long, value_name = "FILE|JSON", global = true)]
+    pub mcp_config: Vec<String>,
+
     /// Treat another directory as part of the workspace (repeatable).
     #[arg(long, value_name = "DIR", global = true)]
     pub add_dir: Vec<PathBuf>,
@@ -112,6 +116,11 @@ pub enum Subcommand {
         #[command(subcommand)]
         command: Option<ToolsCommand>,
     },
+    /// Add, list, test and remove MCP servers.
+    Mcp {
+        #[command(subcommand)]
+        command: McpCommand,
+    },
     /// Test hooks.
     Hooks {
         #[command(subcommand)]
@@ -145,6 +154,92 @@ pub enum ToolsCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Clone, clap::Subcommand)]
+pub enum McpCommand {
+    /// List the servers and check each connection.
+    List {
+        /// Print it as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add a server, e.g. `mcp add github -- npx -y some-server` or `mcp add --transport http docs https://…`.
+    Add {
+        /// Where to save it: for you in this project, for everyone in it (.mcp.json), or for all your projects.
+        #[arg(short, long, value_enum, default_value = "local")]
+        scope: ScopeName,
+        /// How to reach it; an address means http unless given.
+        #[arg(short, long, value_enum)]
+        transport: Option<TransportName>,
+        /// Environment variable for the server, e.g. `API_KEY=value` (repeatable).
+        #[arg(short, long, value_name = "NAME=VALUE")]
+        env: Vec<String>,
+        /// Header for every request to the server, e.g. 'Authorization: Bearer ${TOKEN}' (repeatable).
+        #[arg(short = 'H', long, value_name = "NAME: VALUE")]
+        header: Vec<String>,
+        /// Milliseconds that connecting may take (default: 30000).
+        #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+        timeout: Option<u64>,
+        /// Name of the server.
+        name: String,
+        /// Command and arguments after `--`, or address of the server.
+        #[arg(value_name = "COMMAND|URL", required = true)]
+        target: Vec<String>,
+    },
+    /// Add a server from its JSON, as in .mcp.json.
+    AddJson {
+        /// Where to save it.
+        #[arg(short, long, value_enum, default_value = "local")]
+        scope: ScopeName,
+        /// Name of the server.
+        name: String,
+        /// Its definition, e.g. `{"command": "npx", "args": ["-y", "some-server"]}`.
+        json: String,
+    },
+    /// Connect to a server and list its tools, with the time each step takes.
+    Test {
+        /// Name of the server.
+        name: String,
+    },
+    /// Log in to an http server in your browser.
+    Login {
+        /// Port that the browser returns to (default: any free one).
+        #[arg(long, value_name = "PORT")]
+        callback_port: Option<u16>,
+        /// Client that you have registered yourself; its secret is read from `MCP_CLIENT_SECRET`.
+        #[arg(long, value_name = "ID")]
+        client_id: Option<String>,
+        /// Name of the server.
+        name: String,
+    },
+    /// Show how a server is configured.
+    Get {
+        /// Name of the server.
+        name: String,
+    },
+    /// Remove a server.
+    Remove {
+        /// Where it is saved; needed if several files have one of this name.
+        #[arg(short, long, value_enum)]
+        scope: Option<ScopeName>,
+        /// Name of the server.
+        name: String,
+    },
+}
+
+/// Where a server is saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScopeName {
+    Local,
+    Project,
+    User,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TransportName {
+    Stdio,
+    Http,
 }
 
 #[derive(Debug, Clone, clap::Subcommand)]

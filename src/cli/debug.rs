@@ -15,7 +15,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use super::UsageError;
 use crate::config::dirs::create_private_dir;
 use crate::config::{Dirs, keys, logged, open_regular};
-use crate::process::stderr::say;
+use crate::process::stderr::print_message;
 use crate::provider::errors::redact;
 
 /// A longer panic log is emptied before the next entry.
@@ -78,7 +78,7 @@ pub fn log_to_file() -> Result<(), UsageError> {
         .map_err(|error| UsageError::new(format!("can't start the log: {error}")))?;
     let (version, process) = (env!("CARGO_PKG_VERSION"), std::process::id());
     tracing::info!(version, process, "started");
-    say(&format!("note: the debug log is `{}`", path.display()));
+    print_message(&format!("note: the debug log is `{}`", path.display()));
     Ok(())
 }
 

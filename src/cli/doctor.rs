@@ -62,12 +62,12 @@ impl Finding {
 }
 
 pub fn run(args: &Args, as_json: bool) -> Result<u8, UsageError> {
-    let (findings, broken) = look(args)?;
+    let (findings, broken) = inspect(args)?;
     let worst = findings.iter().map(|finding| finding.level).max();
     print_line(&if as_json {
         in_json(&findings)
     } else {
-        in_words(&findings)
+        as_text(&findings)
     });
     Ok(match worst {
         _ if broken => 2,
@@ -78,17 +78,17 @@ pub fn run(args: &Args, as_json: bool) -> Result<u8, UsageError> {
 
 /// The same for the screen.
 pub fn for_screen(args: &Args) -> Vec<Line> {
-    match look(args) {
-        Ok((findings, _)) => in_lines(&findings),
+    match inspect(args) {
+        Ok((findings, _)) => as_lines(&findings),
         Err(error) => lines(&error.problem, Tone::Bad),
     }
 }
 
 /// All findings, and whether settings are broken. This is slow.
-fn look(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
+fn inspect(args: &Args) -> Result<(Vec<Finding>, bool), UsageError> {
     // Checked before anything here creates or repairs a directory.
     let mut findings = machine::directories(&crate::config::Dirs::find());
-    let project = Project::look(args, Audience::Person, &TrustAnswer::default())?;
+    let project = Project::inspect(args, Audience::Person, &TrustAnswer::default())?;
     let broken = !project.settings.errors.is_empty();
     findings.splice(0..0, project::settings(args, &project));
     findings.extend(project::keymap(&project));
@@ -147,11 +147,8 @@ async fn model(args: &Args, project: &Project) -> Finding {
             Finding::new(AREA, Level::Fine, format!("{text}; key from {variable}"))
         }
         KeyFound::Missing(wire) => {
-            let variables = wire.facts().key_variables();
             let text = format!("{text}; no API key set");
-            Finding::new(AREA, Level::Error, text).hint(format!(
-                "set {variables}, or try it without a key: `agent-tui --provider builtin`"
-            ))
+            Finding::new(AREA, Level::Error, text).hint(wire.facts().how_to_get_a_key())
         }
     }
 }
@@ -170,7 +167,7 @@ fn in_json(findings: &[Finding]) -> String {
     format!("{:#}", json!({ "ok": ok, "findings": list }))
 }
 
-fn in_words(findings: &[Finding]) -> String {
+fn as_text(findings: &[Finding]) -> String {
     let mut lines = Vec::new();
     let mut area = "";
     for finding in findings {
@@ -189,7 +186,7 @@ fn in_words(findings: &[Finding]) -> String {
 }
 
 /// Groups with their marks, each remedy on its own line.
-fn in_lines(findings: &[Finding]) -> Vec<Line> {
+fn as_lines(findings: &[Finding]) -> Vec<Line> {
     let mut page: Vec<Line> = Vec::new();
     let mut area = "";
     for finding in findings {

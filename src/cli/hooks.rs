@@ -11,14 +11,14 @@ use super::launch::this_thread;
 use super::project::{Audience, Project};
 use super::{UsageError, print_line};
 use crate::config::{LONGEST_FILE, read_bounded, read_named};
-use crate::hooks::occasion::SampleCall;
 use crate::hooks::output::{HookOutput, shortened};
+use crate::hooks::payload::SampleCall;
 use crate::hooks::process::{Ended, Ran};
-use crate::hooks::runner::Told;
-use crate::hooks::{Answer, Event, Occasion, Scene};
+use crate::hooks::runner::HookRun;
+use crate::hooks::{Answer, CommonFields, Event, Payload};
 use crate::permissions::Decision;
 use crate::process::child;
-use crate::process::stderr::say;
+use crate::process::stderr::print_message;
 use crate::protocol::SessionId;
 use crate::text::clean;
 use crate::tools::registry::Registry;
@@ -36,12 +36,12 @@ pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
     };
     let project = Project::find(args, Audience::Person)?;
     for warning in &project.settings.warnings {
-        say(&format!("note: {warning}"));
+        print_message(&format!("note: {warning}"));
     }
     if project.settings.disable_all_hooks == Some(true) {
-        say("note: `disableAllHooks` is set, so no hook runs");
+        print_message("note: `disableAllHooks` is set, so no hook runs");
     }
-    let occasion = Occasion::sample(event, &sample_call(tool.as_deref())).overlaid(fields);
+    let payload = Payload::sample(event, &sample_call(tool.as_deref())).overlaid(fields);
     let transcript = project.dirs.sessions().join("example.jsonl");
     let session = SessionId("example".to_owned());
     let runner = project.hooks(&session, &transcript, &project.programs(args));
@@ -49,27 +49,27 @@ pub fn run(args: &Args, command: &HooksCommand) -> Result<u8, UsageError> {
         print_line("no hooks configured");
         return Ok(0);
     }
-    let scene = Scene {
+    let common = CommonFields {
         cwd: project.workspace.clone(),
         mode: project.mode(args),
     };
-    let input = runner.input(&occasion, &scene);
+    let input = runner.input(&payload, &common);
     let runtime = this_thread()?;
-    let told = runtime.block_on(runner.tell(&occasion, &input, &CancellationToken::new()));
-    if told.is_empty() {
+    let runs = runtime.block_on(runner.run_matching(&payload, &input, &CancellationToken::new()));
+    if runs.is_empty() {
         print_line(&format!(
             "no hook matches {}{}",
             event.name(),
-            about(&occasion)
+            about(&payload)
         ));
         return Ok(0);
     }
-    for told in &told {
-        show(told, &input);
+    for runs in &runs {
+        show(runs, &input);
     }
     let answer = Answer::of(
         event,
-        told.iter().map(|told| (&told.hook, told.said.clone())),
+        runs.iter().map(|runs| (&runs.hook, runs.output.clone())),
     );
     print_line("together");
     for line in understood_together(event, &answer) {
@@ -118,15 +118,15 @@ fn read(path: &Path) -> Result<Map<String, Value>, UsageError> {
     }
 }
 
-fn about(occasion: &Occasion) -> String {
-    match occasion.event.subject_field() {
-        Some(field) => format!(" with `{field}` `{}`", occasion.subject()),
+fn about(payload: &Payload) -> String {
+    match payload.event.subject_field() {
+        Some(field) => format!(" with `{field}` `{}`", payload.subject()),
         None => String::new(),
     }
 }
 
-fn show(told: &Told, input: &[u8]) {
-    let Told { hook, ran, said } = told;
+fn show(runs: &HookRun, input: &[u8]) {
+    let HookRun { hook, ran, output } = runs;
     print_line(&clean(&hook.command));
     print_line(&format!("  file     {}", clean(&hook.origin)));
     print_line(&format!("  matcher  {}", clean(hook.matcher.text())));
@@ -138,7 +138,7 @@ fn show(told: &Told, input: &[u8]) {
     ));
     block("stdout", &ran.stdout);
     block("stderr", &ran.stderr);
-    for line in understood(hook.event, said) {
+    for line in understood(hook.event, output) {
         print_line(&format!("  means    {}", clean(&line)));
     }
     print_line("");
@@ -169,24 +169,24 @@ fn ended(ran: &Ran) -> String {
 }
 
 /// What a hook answered, a line each.
-fn understood(event: Event, said: &HookOutput) -> Vec<String> {
+fn understood(event: Event, output: &HookOutput) -> Vec<String> {
     let mut lines = Vec::new();
-    if let Some((decision, reason)) = &said.decision {
+    if let Some((decision, reason)) = &output.decision {
         lines.push(format!("{}: {reason}", verb(event, *decision)));
     }
-    if let Some(reason) = &said.halt {
+    if let Some(reason) = &output.halt {
         lines.push(format!("stops the turn: {reason}"));
     }
-    if let Some(input) = &said.updated_input {
+    if let Some(input) = &output.updated_input {
         lines.push(format!("rewrites the input: {input}"));
     }
-    if let Some(context) = &said.context {
+    if let Some(context) = &output.context {
         lines.push(format!("tells the model: {context}"));
     }
-    if let Some(message) = &said.message {
+    if let Some(message) = &output.message {
         lines.push(format!("tells you: {message}"));
     }
-    if let Some(problem) = &said.problem {
+    if let Some(problem) = &output.problem {
         lines.push(format!("failed: {problem}"));
     }
     if lines.is_empty() {
@@ -196,9 +196,9 @@ fn understood(event: Event, said: &HookOutput) -> Vec<String> {
 }
 
 fn understood_together(event: Event, answer: &Answer) -> Vec<String> {
-    let said = HookOutput {
+    let output = HookOutput {
         decision: answer
-            .word
+            .decision
             .as_ref()
             .map(|word| (word.decision, format!("{} ({})", word.reason, word.by))),
         halt: answer.halt.as_ref().map(|halt| halt.reason.clone()),
@@ -210,7 +210,7 @@ fn understood_together(event: Event, answer: &Answer) -> Vec<String> {
         message: None,
         problem: None,
     };
-    let mut lines = understood(event, &said);
+    let mut lines = understood(event, &output);
     lines.extend(answer.notices.iter().cloned());
     lines
 }

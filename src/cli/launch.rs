@@ -12,9 +12,10 @@ use tokio::runtime::{Builder, Runtime};
 use super::args::Args;
 use super::project::{Audience, Project};
 use super::reload;
+use super::servers::{self, Servers};
 use super::{UsageError, prompt, session};
 use crate::agent;
-use crate::agent::system_prompt::{Surroundings, system_prompt};
+use crate::agent::system_prompt::{PromptContext, system_prompt};
 use crate::config::add_key_variable;
 use crate::config::dirs::create_private_dir;
 use crate::conversation::{limits, small_model};
@@ -22,14 +23,14 @@ use crate::executor::{self, Asking, Context, Shared};
 use crate::git::{self, Git};
 use crate::headless;
 use crate::headless::output::Output;
-use crate::hooks::occasion::Source;
+use crate::hooks::payload::Source;
 use crate::permissions::{Store, names};
 use crate::process::signals::Signals;
 use crate::process::{Programs, Variables, scarce};
-use crate::protocol::{AgentId, Mode, ServerTool, SessionId, ToolsTold, WebSearch};
+use crate::protocol::{AgentId, Mode, SentTools, ServerTool, SessionId, WebSearch};
 use crate::provider::Provider;
 use crate::provider::builtin::Builtin;
-use crate::provider::choose::{self, Choice, Wanted, Wish};
+use crate::provider::choose::{self, Choice, KeyFound, ProviderOptions, ProviderRequest};
 use crate::provider::retry;
 use crate::runtime::{FoundTerminal, end_guard, guard_commands};
 use crate::session::record::VERSION;
@@ -42,7 +43,7 @@ use crate::tools::files::{Checkpoints, Locks};
 use crate::tools::offered::Tools;
 use crate::tools::registry::{Offer, Registry};
 use crate::tools::small_model::SmallModel;
-use crate::tools::subagents::{Orders, Tasks, port};
+use crate::tools::subagents::{StartRequests, Tasks, port};
 
 /// How long idle threads are kept: longer than anyone works without a break.
 const KEEP_ALIVE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -56,6 +57,7 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
     let prompt = prompt::read(args, &project.settings)?;
     let runtime = engine()?;
     guard_commands();
+    let servers = Servers::default();
     let code = runtime.block_on(async {
         // Installed first, so that a signal can't leave anything behind.
         let mut signals = Signals::listen()
@@ -67,13 +69,14 @@ pub fn headless(args: &Args) -> Result<u8, UsageError> {
             mode: project.mode(args),
         };
         let setup = tokio::select! {
-            setup = setup(args, project, Asking::Nobody, Source::Startup) => setup?,
+            setup = setup(args, project, Asking::Nobody, Source::Startup, &servers) => setup?,
             signal = signals.next() => return Ok(signal.exit_code()),
         };
         let output = Output::start().map_err(no_threads)?;
         let exit = headless::run(agent::spawn(setup), run, output, signals).await;
         Ok(exit.code())
     });
+    runtime.block_on(servers.close());
     // A tool that ignores cancellation must not keep the program alive.
     runtime.shutdown_background();
     terminal.restore();
@@ -117,18 +120,22 @@ pub(super) async fn setup(
     mut project: Project,
     asking: Asking,
     fresh: Source,
+    servers: &Servers,
 ) -> Result<agent::Setup, UsageError> {
+    let servers = servers.open(args, &project);
     let programs = project.programs(args);
     // Git is slow, so everything else is done meanwhile.
     let git = git::status::ask(&programs, &project.workspace);
+    let choice = choose(args, &project.settings, asking).await?;
+    require_key(&choice)?;
     let Choice {
         provider, model, ..
-    } = choose(args, &project.settings, asking).await?;
+    } = choice;
     let session = session::open(args, &project, asking)?;
-    let around = Surroundings {
+    let prompt_context = PromptContext {
         workspace: project.workspace.clone(),
         config_dir: project.dirs.config.clone(),
-        standing: project.standing(args),
+        trust: project.project_trust(args),
         provider: provider.name().to_owned(),
         model: model.clone(),
     };
@@ -140,17 +147,21 @@ pub(super) async fn setup(
         model: &model,
         search,
         small_model: small_model(&project.settings, &provider, &session.id),
-        told: session.history.tools(),
+        sent: session.history.tools(),
     };
-    let (shared, tools, mut notices) = equip(args, &mut project, asking, run)?;
+    let (shared, tools, mut notices) = set_up_calls(args, &mut project, asking, run)?;
     shared.set_mode(mode(args, &project, asking, &session.history));
-    let (context, orders) = context(shared, tools, session.cwd);
+    let (context, start_requests) = context(shared, tools, session.cwd);
     let log = session.log;
-    let git = git.hear().await;
+    if let Some(servers) = &servers {
+        servers.attach(&context.tools);
+    }
+    servers::ready(servers.as_ref(), asking).await;
+    let git = git.finish().await;
     log_run(&log, provider.name(), &model, git.branch.clone());
     log_mode(&log, &context, &session.history);
     let settings = &project.settings;
-    let system = system_prompt(&around, &git.lines);
+    let system = system_prompt(&prompt_context, &git.lines);
     notices.extend(system.notices);
     notices.extend(session.notices);
     notices.extend(search_problem);
@@ -159,7 +170,7 @@ pub(super) async fn setup(
         system: system.parts,
         branch: git.branch,
         limits: limits(args, settings, &model, asking),
-        prices: settings.prices.clone(),
+        prices: Arc::new(settings.prices.clone()),
         policy: policy(settings),
         retry: retries(settings),
         beginning: if session.resumed {
@@ -174,10 +185,11 @@ pub(super) async fn setup(
         session: session.id,
         log,
         history: session.history,
-        orders,
+        start_requests,
         subagents: session.subagents,
         past: session.past,
         notices,
+        servers,
     })
 }
 
@@ -197,9 +209,9 @@ pub(super) fn alone(
         model: &model.cloned().unwrap_or_default(),
         search: project.search(args),
         small_model: None,
-        told: &ToolsTold::default(),
+        sent: &SentTools::default(),
     };
-    let (shared, tools, notices) = equip(args, &mut project, asking, run)?;
+    let (shared, tools, notices) = set_up_calls(args, &mut project, asking, run)?;
     Ok((Context::new(Arc::new(shared), tools), notices))
 }
 
@@ -212,11 +224,11 @@ struct Run<'r> {
     search: Option<WebSearch>,
     small_model: Option<SmallModel>,
     /// What earlier requests of the session said about tools.
-    told: &'r ToolsTold,
+    sent: &'r SentTools,
 }
 
 /// What calls run with: what they share and their tools. The last are notices for the person.
-fn equip(
+fn set_up_calls(
     args: &Args,
     project: &mut Project,
     asking: Asking,
@@ -228,7 +240,7 @@ fn equip(
     let (registry, taken) = Project::registry(&catalogue);
     let mut offer = project.offer(args, &catalogue);
     offer.about.search.clone_from(&run.search);
-    let tools = tools(project, run.model, registry, offer, run.told);
+    let tools = tools(project, run.model, registry, offer, run.sent);
     let mut notices = project.notices(&catalogue.now().tools);
     let offered = tools.snapshot();
     let names: Vec<&str> = offered.names().collect();
@@ -299,25 +311,25 @@ fn tools(
     model: &str,
     registry: Registry,
     mut offer: Offer,
-    told: &ToolsTold,
+    sent: &SentTools,
 ) -> Tools {
     model.clone_into(&mut offer.about.model);
     offer.window = project.window(model);
-    let tools = Tools::resumed(registry, offer, told.clone());
+    let tools = Tools::resumed(registry, offer, sent.clone());
     let preparing = tools.snapshot();
     tokio::task::spawn_blocking(move || preparing.prepare());
     tools
 }
 
 /// What the main conversation's calls run with, and what they request.
-fn context(shared: Shared, tools: Tools, cwd: Option<PathBuf>) -> (Context, Orders) {
+fn context(shared: Shared, tools: Tools, cwd: Option<PathBuf>) -> (Context, StartRequests) {
     let mut context = Context::new(Arc::new(shared), tools);
-    let (starter, orders) = port();
+    let (starter, start_requests) = port();
     context.starter = starter;
     if let Some(cwd) = cwd {
         context.set_cwd(cwd);
     }
-    (context, orders)
+    (context, start_requests)
 }
 
 pub(super) async fn choose(
@@ -325,17 +337,17 @@ pub(super) async fn choose(
     settings: &Settings,
     asking: Asking,
 ) -> Result<Choice, UsageError> {
-    let wanted = Wanted {
+    let wanted = ProviderRequest {
         builtin: match asking {
             Asking::Person => Builtin::for_screen(),
             Asking::Nobody => Builtin::headless(),
         },
-        flags: Wish {
+        flags: ProviderOptions {
             provider: args.provider.clone(),
             model: args.model.clone(),
             base_url: args.base_url.clone(),
         },
-        settings: Wish {
+        settings: ProviderOptions {
             provider: settings.provider.clone(),
             model: settings.model.clone(),
             base_url: settings.base_url.clone(),
@@ -353,6 +365,20 @@ pub(super) async fn choose(
             None => usage,
         }
     })
+}
+
+/// Without a key every request to the vendor's own address would fail. Another server may do without one.
+fn require_key(choice: &Choice) -> Result<(), UsageError> {
+    let KeyFound::Missing(wire) = choice.about.key else {
+        return Ok(());
+    };
+    let facts = wire.facts();
+    let address = choice.about.address.as_ref();
+    if address.is_none_or(|(address, _)| !address.starts_with(facts.url)) {
+        return Ok(());
+    }
+    let problem = format!("no API key for {}", facts.name);
+    Err(UsageError::new(problem).hint(facts.how_to_get_a_key()))
 }
 
 /// A directory without links and `..`, as rules see it; created if necessary.
@@ -386,7 +412,7 @@ fn environment(
         },
         home: places.home,
         unasked: project.settings.unasked.unwrap_or_default(),
-        ground: OnceLock::new(),
+        base_access: OnceLock::new(),
         search: None,
         small_model: None,
         git: Git::new(programs.clone()),
@@ -446,7 +472,7 @@ fn policy(settings: &Settings) -> executor::Policy {
 fn limits(args: &Args, settings: &Settings, model: &str, asking: Asking) -> limits::Limits {
     limits::Limits {
         // The caller fills this in.
-        hooked: limits::Hooked::default(),
+        hooked: limits::HookedSteps::default(),
         pauses: asking == Asking::Person,
         calls_wait: settings.streaming_execution == Some(false),
         max_turns: args.max_turns.or(settings.max_turns),

@@ -7,12 +7,14 @@ mod debug;
 mod doctor;
 mod hooks;
 mod launch;
+mod mcp;
 mod models;
 mod permissions;
 mod project;
 mod prompt;
 mod reload;
 mod screen;
+mod servers;
 mod session;
 mod tools;
 
@@ -24,8 +26,8 @@ use clap::{CommandFactory, Parser};
 
 use self::args::{Args, Subcommand, ToolsCommand};
 use crate::process::running;
-use crate::process::stderr::say;
-use crate::text::without_controls;
+use crate::process::stderr::print_message;
+use crate::text::{mistyped, without_controls};
 
 /// What went wrong before anything ran, and what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -67,16 +69,16 @@ pub fn main() -> ExitCode {
     let ran = std::panic::catch_unwind(AssertUnwindSafe(|| run(&args)));
     running::kill_all();
     let Ok(ran) = ran else {
-        say("error: internal error");
-        say(&debug::panic_note());
+        print_message("error: internal error");
+        print_message(&debug::panic_note());
         return ExitCode::FAILURE;
     };
     match ran {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            say(&format!("error: {}", error.problem));
+            print_message(&format!("error: {}", error.problem));
             if let Some(hint) = error.hint {
-                say(&format!("hint: {hint}"));
+                print_message(&format!("hint: {hint}"));
             }
             ExitCode::from(2)
         }
@@ -94,10 +96,29 @@ fn keep_memory_private() {
     }
 }
 
+/// A single word is a message, too, but `doctr` is hardly one.
+fn refuse_mistyped_subcommand(args: &Args) -> Result<(), UsageError> {
+    let Some(word) = &args.prompt else {
+        return Ok(());
+    };
+    if args.command.is_some() || args.print.is_some() {
+        return Ok(());
+    }
+    let known = Args::command();
+    let known = known.get_subcommands().map(clap::Command::get_name);
+    let Some(meant) = mistyped(word, known) else {
+        return Ok(());
+    };
+    let hint =
+        format!("did you mean `agent-tui {meant}`? To send it as a message, start without it");
+    Err(UsageError::new(format!("no command `{word}`")).hint(hint))
+}
+
 fn run(args: &Args) -> Result<u8, UsageError> {
     if args.debug {
         debug::log_to_file()?;
     }
+    refuse_mistyped_subcommand(args)?;
     match &args.command {
         Some(Subcommand::Tools {
             command: Some(ToolsCommand::Run { name, input, json }),
@@ -106,7 +127,7 @@ fn run(args: &Args) -> Result<u8, UsageError> {
             let json = *json;
             tools::run::run(
                 args,
-                &tools::run::Wanted {
+                &tools::run::RequestedCall {
                     tool: name,
                     input,
                     json,
@@ -118,6 +139,7 @@ fn run(args: &Args) -> Result<u8, UsageError> {
             all,
             command: None,
         }) => tools::run(args, listing(*json, *all)),
+        Some(Subcommand::Mcp { command }) => mcp::run(args, command),
         Some(Subcommand::Hooks { command }) => hooks::run(args, command),
         Some(Subcommand::Doctor { json }) => doctor::run(args, *json),
         Some(Subcommand::Completions { shell }) => {

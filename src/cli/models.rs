@@ -9,7 +9,7 @@ use crate::provider::wires::Wire;
 /// Reads the settings again: they may have changed since the program started.
 pub fn known(args: &Args, provider: &str) -> Vec<ModelRow> {
     let mut rows: Vec<ModelRow> = Vec::new();
-    let settings = Project::look(args, Audience::Person, &TrustAnswer::default())
+    let settings = Project::inspect(args, Audience::Person, &TrustAnswer::default())
         .map(|project| project.settings)
         .unwrap_or_default();
     let mut add = |name: &str, source: String| {

@@ -7,7 +7,7 @@ use super::launch::this_thread;
 use super::project::{Audience, Project};
 use super::{UsageError, print_line};
 use crate::git::Git;
-use crate::permissions::{Asked, Remembered, World, check, decide};
+use crate::permissions::{CallDetails, Remembered, World, check, decide};
 use crate::tools::registry::Registry;
 
 pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> {
@@ -42,7 +42,7 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
                 .find_or_deferred(tool)
                 .map(|tool| (tool.spec().level, tool.facts(&input).read_only));
             let (level, read_only) = known.unwrap_or((crate::protocol::Level::Confirm, false));
-            let asked = Asked {
+            let call = CallDetails {
                 tool,
                 input: &input,
                 touches: Registry::built_in().touches(tool, &input),
@@ -68,7 +68,7 @@ pub fn run(args: &Args, command: &PermissionsCommand) -> Result<u8, UsageError> 
             };
             let git = Git::new(project.programs(args));
             let deciding = git.deciding(&links, || {
-                decide(&asked, &project.settings.rules, mode, &world)
+                decide(&call, &project.settings.rules, mode, &world)
             });
             let verdict = this_thread()?.block_on(deciding);
             print_line(&check::answer(&verdict).to_string());

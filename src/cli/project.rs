@@ -10,6 +10,8 @@ use crate::app::commands::Commands;
 use crate::config::Dirs;
 use crate::executor::Places;
 use crate::hooks::{Runner, scripts};
+use crate::mcp;
+use crate::mcp::config::{Inputs, Loaded};
 use crate::permissions::{RuleList, Source, Store, names};
 use crate::process::Programs;
 use crate::protocol::{CustomTool, Mode, ServerTool, SessionId, WebSearch};
@@ -17,7 +19,7 @@ use crate::provider::models::context_window;
 use crate::provider::wires::Wire;
 use crate::settings::extensions::{Catalogue, Sources};
 use crate::settings::files::{Files, Owner};
-use crate::settings::memory::Standing;
+use crate::settings::memory::ProjectTrust;
 use crate::settings::trust::{Memory, Review, State};
 use crate::settings::{Settings, Trust};
 use crate::tools::DescribeCx;
@@ -37,6 +39,9 @@ pub struct Project {
     pub review: Review,
     /// Whether they get it.
     pub trusted: bool,
+    audience: Audience,
+    /// The MCP servers.
+    pub servers: Loaded,
 }
 
 /// Whether a person can be asked about trust.
@@ -57,17 +62,25 @@ pub struct TrustAnswer {
 impl Project {
     /// The project at the working directory. Broken settings are an error.
     pub fn find(args: &Args, audience: Audience) -> Result<Self, UsageError> {
-        let project = Self::look(args, audience, &TrustAnswer::default())?;
-        if project.settings.errors.is_empty() {
+        let project = Self::inspect(args, audience, &TrustAnswer::default())?;
+        let errors = project
+            .settings
+            .errors
+            .iter()
+            .chain(&project.servers.errors);
+        let errors: Vec<String> = errors.map(ToString::to_string).collect();
+        if errors.is_empty() {
             return Ok(project);
         }
-        let errors = project.settings.errors.iter().map(ToString::to_string);
-        let errors: Vec<String> = errors.collect();
         Err(UsageError::new(errors.join("\nerror: ")).hint("fix or move the file"))
     }
 
     /// The same, but broken settings are only reported: nothing that they may have forbidden runs without asking.
-    pub fn look(args: &Args, audience: Audience, said: &TrustAnswer) -> Result<Self, UsageError> {
+    pub fn inspect(
+        args: &Args,
+        audience: Audience,
+        answer: &TrustAnswer,
+    ) -> Result<Self, UsageError> {
         let dirs = Dirs::find();
         let workspace = std::env::current_dir().map_err(|error| {
             UsageError::new(format!("can't find the working directory: {error}"))
@@ -76,10 +89,10 @@ impl Project {
         let own = Store::new(&dirs.data, &workspace).saved();
         let files = Files::read(&dirs.config, &workspace, args.settings.as_deref());
         let memory = Memory::new(&dirs.data, &workspace);
-        let review = Review::look(&workspace, &files, &own, &memory);
+        let review = Review::inspect(&workspace, &files, &own, &memory);
         let trusted = match audience {
             _ if args.trust => true,
-            Audience::Person => review.is_trusted() || said.yes == Some(review.mark()),
+            Audience::Person => review.is_trusted() || answer.yes == Some(review.mark()),
             Audience::Nobody => false,
         };
         let trust = if trusted {
@@ -87,13 +100,27 @@ impl Project {
         } else {
             Trust::OnlyTightens { own: &own }
         };
+        let settings = Settings::merge(&files, trust);
+        let servers = mcp::config::load(Inputs {
+            files: &files,
+            command_line: &args.mcp_config,
+            trusted,
+            memory: &memory,
+            attended: audience == Audience::Person,
+            variables: &|name| {
+                let set = settings.env.get(name).cloned();
+                set.or_else(|| std::env::var(name).ok())
+            },
+        });
         let mut project = Self {
-            settings: Settings::merge(&files, trust),
             dirs,
             workspace,
+            settings,
             files,
             review,
             trusted,
+            audience,
+            servers,
         };
         project.add_rules(args)?;
         for directory in &args.add_dir {
@@ -105,15 +132,18 @@ impl Project {
         Ok(project)
     }
 
-    /// A settings file named by a flag must be valid.
-    pub fn check_named(&self) -> Result<(), UsageError> {
-        let mut named = self.files.layers.iter();
-        let named = named.find(|layer| layer.owner == Owner::Named);
-        let mut errors = self.settings.errors.iter();
-        let error = errors.find(|error| {
-            let path = named.map(|layer| layer.path.as_path());
-            path.is_some() && error.path() == path
-        });
+    /// A file named by a flag must be valid.
+    pub fn check_named(&self, args: &Args) -> Result<(), UsageError> {
+        let mut settings = self.files.layers.iter();
+        let settings = settings.find(|layer| layer.owner == Owner::Named);
+        let is_named = |path: &Path| {
+            let mut servers = args.mcp_config.iter();
+            settings.is_some_and(|layer| layer.path == path)
+                || path == Path::new(mcp::config::FLAG)
+                || servers.any(|named| Path::new(named) == path)
+        };
+        let mut errors = self.settings.errors.iter().chain(&self.servers.errors);
+        let error = errors.find(|error| error.path().is_some_and(is_named));
         match error {
             Some(error) => {
                 Err(UsageError::new(error.to_string()).hint("fix the file, or name another"))
@@ -123,17 +153,19 @@ impl Project {
     }
 
     /// Whether the person has to be asked before the project's settings apply.
-    pub fn must_ask(&self, said: &TrustAnswer) -> bool {
-        !self.trusted && self.review.state != State::Nothing && said.no != Some(self.review.mark())
+    pub fn must_ask(&self, answer: &TrustAnswer) -> bool {
+        !self.trusted
+            && self.review.state != State::Nothing
+            && answer.no != Some(self.review.mark())
     }
 
     /// Whether the person trusted the project. Settings that need no trust apply anyway, without asking.
-    pub fn standing(&self, args: &Args) -> Standing {
-        let said_yes = self.trusted && self.review.state != State::Nothing;
-        if args.trust || said_yes {
-            Standing::Trusted
+    pub fn project_trust(&self, args: &Args) -> ProjectTrust {
+        let accepted = self.trusted && self.review.state != State::Nothing;
+        if args.trust || accepted {
+            ProjectTrust::Trusted
         } else {
-            Standing::Unknown
+            ProjectTrust::Unknown
         }
     }
 
@@ -143,21 +175,40 @@ impl Project {
             format!("{error}; fix or move the file: until then, everything it might forbid asks")
         });
         let warnings = self.warnings(custom);
-        errors.chain(warnings).chain(self.dirs.problems()).collect()
+        let servers = self.servers.errors.iter();
+        let servers = servers.map(|error| format!("{error}; fix the file, then start again"));
+        let all = errors.chain(servers).chain(warnings);
+        let all = all.chain(self.only_by_flag().map(str::to_owned));
+        all.chain(self.dirs.problems()).collect()
+    }
+
+    /// What a person should know who trusted the project on the screen, and now runs it without one.
+    fn only_by_flag(&self) -> Option<&'static str> {
+        let trusted_on_screen = !self.trusted && self.review.state == State::Trusted;
+        let nobody = self.audience == Audience::Nobody;
+        (trusted_on_screen && nobody).then_some(
+            "without a screen, only --trust trusts a project, because nobody can review it",
+        )
     }
 
     /// The warnings about the settings. A rule may name a custom tool.
     pub fn warnings(&self, custom: &[CustomTool]) -> Vec<String> {
         let known: Vec<String> = custom
             .iter()
-            .map(|it| names::not_built_in(&it.name))
+            .filter_map(|it| names::mistyped(&it.name))
             .collect();
         let is_known = |warning: &&String| known.iter().any(|it| warning.ends_with(it));
         let warnings = self.settings.warnings.iter();
-        warnings
-            .filter(|warning| !is_known(warning))
-            .cloned()
-            .collect()
+        let warnings = warnings.chain(&self.servers.warnings);
+        let warnings = warnings.filter(|warning| !is_known(warning)).cloned();
+        warnings.chain(self.mistyped_tools(custom)).collect()
+    }
+
+    /// Names in the setting `tools` that look like the name of another tool.
+    fn mistyped_tools(&self, custom: &[CustomTool]) -> impl Iterator<Item = String> {
+        let names = self.settings.tools.keys();
+        let names = names.filter(|name| !custom.iter().any(|it| *it.name == *name.as_str()));
+        names.filter_map(|name| Some(format!("the setting `tools` {}", names::mistyped(name)?)))
     }
 
     fn add_rules(&mut self, args: &Args) -> Result<(), UsageError> {
@@ -228,8 +279,13 @@ impl Project {
             read_only: read_only(),
             built_in_commands: names.collect(),
             config: &self.dirs.config,
+            home: &self.dirs.home,
             workspace: &self.workspace,
             trusts: reload::trusts(args, self),
+            remedy: match self.audience {
+                Audience::Person => "restart to review it",
+                Audience::Nobody => "--trust uses it",
+            },
         })
     }
 
@@ -260,7 +316,8 @@ impl Project {
         let model = model.cloned().unwrap_or_default();
         Offer {
             simple: args.simple,
-            rules: self.settings.rules.clone(),
+            rules: Arc::new(self.settings.rules.clone()),
+            mode: self.mode(args),
             window: self.window(&model),
             about: DescribeCx {
                 workspace: self.workspace.clone(),
@@ -301,12 +358,12 @@ impl Project {
                 .map(|directory| &directory.value),
         );
         let additional: Vec<PathBuf> = additional.map(resolve).collect();
-        let around = scripts::Around {
+        let directories = scripts::ScriptDirectories {
             project: &self.workspace,
             home: &self.dirs.home,
             additional: &additional,
         };
-        let mut protected_files = scripts::named(&self.settings.hooks, around);
+        let mut protected_files = scripts::named(&self.settings.hooks, directories);
         // A settings file can be anywhere: named by a flag, or behind a link.
         let settings = self.files.layers.iter().map(|layer| resolve(&layer.path));
         protected_files.extend(settings);

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use super::UsageError;
 use super::args::Args;
-use crate::process::stderr::say;
+use crate::process::stderr::print_message;
 use crate::settings::Settings;
 
 /// How many megabytes of piped input are read, unless the settings say otherwise: no model accepts more.
 const MAX_INPUT_MB: u32 = 10;
 /// After this time the program says that it waits for input.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
 pub fn read(args: &Args, settings: &Settings) -> Result<String, UsageError> {
     if let (Some(Some(one)), Some(other)) = (&args.print, &args.prompt) {
@@ -44,12 +44,12 @@ pub fn read(args: &Args, settings: &Settings) -> Result<String, UsageError> {
 
 /// Says that the program waits for input, if that takes long: a pipe that is never closed looks like a hang. Dropping
 /// the sender cancels the message.
-fn say_when_waiting() -> mpsc::Sender<()> {
+fn notify_when_waiting() -> mpsc::Sender<()> {
     let (reading, over) = mpsc::channel();
     // Without a thread there is just no message.
     let _ = Builder::new().spawn(move || {
-        if over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-            say("note: waiting for input on stdin; if there is none, add `< /dev/null`");
+        if over.recv_timeout(MAX_WAIT) == Err(RecvTimeoutError::Timeout) {
+            print_message("note: waiting for input on stdin; if there is none, add `< /dev/null`");
         }
     });
     reading
@@ -63,7 +63,7 @@ fn piped(most: u32) -> Result<String, UsageError> {
     let most_bytes = u64::from(most) << 20;
     let mut bytes = Vec::new();
     // One byte more than allowed, so that endless input is not read to its end.
-    let waiting = say_when_waiting();
+    let waiting = notify_when_waiting();
     let read = stdin.take(most_bytes + 1).read_to_end(&mut bytes);
     drop(waiting);
     read.map_err(|error| UsageError::new(format!("can't read stdin: {error}")))?;

@@ -19,7 +19,7 @@ pub fn live(args: &Args, project: &Project) -> Live {
         memory: Memory::new(&project.dirs.data, &project.workspace),
         store: Store::new(&project.dirs.data, &project.workspace),
         trusted: if args.trust || project.trusted {
-            Trusted::WhatItWas
+            Trusted::AtStart
         } else {
             Trusted::Not
         },
@@ -38,7 +38,7 @@ pub fn trusts(args: &Args, project: &Project) -> Trusts {
     let store = Store::new(&project.dirs.data, &workspace);
     let mark = project.review.mark();
     Box::new(move || {
-        let now = || Review::look(&workspace, &files.again(), &store.saved(), &memory);
+        let now = || Review::inspect(&workspace, &files.again(), &store.saved(), &memory);
         // A decision of this run may not have been saved.
         let still = |review: Review| review.is_trusted() || review.mark() == mark;
         always || (at_first && still(now()))
@@ -55,7 +55,7 @@ struct Reader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trusted {
     /// Its settings at the start, and those that the person trusted since.
-    WhatItWas,
+    AtStart,
     Not,
 }
 
@@ -66,18 +66,18 @@ impl Reader {
         let used = last_valid(&files);
         let own = self.store.saved();
         let full = match self.trusted {
-            Trusted::WhatItWas => {
-                let review = Review::look(&self.workspace, &used, &own, &self.memory);
+            Trusted::AtStart => {
+                let review = Review::inspect(&self.workspace, &used, &own, &self.memory);
                 review.is_trusted()
             }
             Trusted::Not => false,
         };
         let trust = match self.trusted {
             Trusted::Not => Trust::OnlyTightens { own: &own },
-            Trusted::WhatItWas => Trust::Full,
+            Trusted::AtStart => Trust::Full,
         };
         let settings = Settings::merge(&used, trust);
-        let untrusted = self.trusted == Trusted::WhatItWas && !full;
+        let untrusted = self.trusted == Trusted::AtStart && !full;
         let (hooks, are_new) = hooks_now(&settings, &files, untrusted, hooks);
         if are_new {
             notices.push(
@@ -105,10 +105,10 @@ impl Reader {
         new.allow.extend(rules.allow.iter().filter(stays).cloned());
         // So do deny rules of an untrusted project: removing them would allow something.
         let forbids = |rule: &Rule| {
-            let says_so = !matches!(rule.source, Source::Broken(_));
+            let is_written = !matches!(rule.source, Source::Broken(_));
             let gone = is_of_missing(&files, rule);
             let untrusted = self.trusted == Trusted::Not && is_of_project(&files, rule);
-            says_so && (gone || untrusted)
+            is_written && (gone || untrusted)
         };
         notices.extend(gone(before, &files, rules));
         for (new, old) in [(&mut new.deny, &rules.deny), (&mut new.ask, &rules.ask)] {
@@ -139,10 +139,10 @@ fn hooks_now(
     let layer = |file: &Path| files.layers.iter().find(|layer| layer.path == file);
     let of_project = |file: &Path| layer(file).is_some_and(|layer| layer.owner.is_project());
     let is_gone = |file: &Path| layer(file).is_some_and(|it| it.content == Content::Missing);
-    let said_by = settings.origins.get("disableAllHooks");
-    let said_by = said_by.and_then(|source| source.path());
-    let may_say = !untrusted || !said_by.is_some_and(of_project);
-    if settings.disable_all_hooks == Some(true) && may_say {
+    let set_by = settings.origins.get("disableAllHooks");
+    let set_by = set_by.and_then(|source| source.path());
+    let may_set = !untrusted || !set_by.is_some_and(of_project);
+    if settings.disable_all_hooks == Some(true) && may_set {
         return (Active::default(), false);
     }
     let (mut hooks, held): (Vec<Hook>, Vec<Hook>) = settings
@@ -188,9 +188,7 @@ fn with_last_valid(before: &Files, now: Files, notices: &mut Vec<String>) -> Fil
 }
 
 fn errors(layer: &Layer) -> Vec<SettingsError> {
-    let alone = Files {
-        layers: vec![layer.clone()],
-    };
+    let alone = Files::of(vec![layer.clone()]);
     Settings::merge(&alone, Trust::Full).errors
 }
 
@@ -209,9 +207,7 @@ fn last_valid(files: &Files) -> Files {
 /// may be in a rule that was just added to deny something.
 fn tighten(rules: &mut Rules, files: &Files, trust: Trust<'_>) {
     let broken = files.layers.iter().filter(|layer| layer.better.is_some());
-    let broken = Files {
-        layers: broken.cloned().collect(),
-    };
+    let broken = Files::of(broken.cloned().collect());
     let now = Settings::merge(&broken, trust).rules;
     rules
         .allow
@@ -235,11 +231,11 @@ fn gone(before: &Files, now: &Files, rules: &Rules) -> Vec<String> {
             && forbids
                 .any(|rule| matches!(&rule.source, Source::File(file) if file.path == new.path))
     });
-    let say = |(_, layer): (&Layer, &Layer)| {
+    let notice = |(_, layer): (&Layer, &Layer)| {
         let path = layer.path.display();
         format!("`{path}` is gone; its deny and ask rules apply until the next start")
     };
-    gone.map(say).collect()
+    gone.map(notice).collect()
 }
 
 fn is_of_missing(files: &Files, rule: &Rule) -> bool {
@@ -269,7 +265,7 @@ mod tests {
     use super::*;
     use crate::permissions::RuleList;
 
-    struct Desk {
+    struct Fixture {
         home: tempfile::TempDir,
         files: Files,
         rules: Rules,
@@ -277,35 +273,38 @@ mod tests {
         trusted: Trusted,
     }
 
-    impl Desk {
+    impl Fixture {
         fn new(trusted: Trusted, project: &str) -> Self {
             let home = tempfile::tempdir().expect("a directory");
-            let mut desk = Self {
-                files: Files { layers: Vec::new() },
+            let mut fixture = Self {
+                files: Files::of(Vec::new()),
                 rules: Rules::default(),
                 hooks: Active::default(),
                 home,
                 trusted,
             };
-            desk.put("work/.agent-tui/settings.json", project);
-            desk.put("config/settings.json", "{}");
-            desk.files = Files::read(&desk.path("config"), &desk.path("work"), None);
-            if trusted == Trusted::WhatItWas {
-                let reader = desk.reader();
-                let review = Review::look(&reader.workspace, &desk.files, &[], &reader.memory);
+            fixture.put("work/.agent-tui/settings.json", project);
+            fixture.put("config/settings.json", "{}");
+            fixture.files = Files::read(&fixture.path("config"), &fixture.path("work"), None);
+            if trusted == Trusted::AtStart {
+                let reader = fixture.reader();
+                let review =
+                    Review::inspect(&reader.workspace, &fixture.files, &[], &reader.memory);
                 reader.memory.remember(&review).expect("kept");
             }
             let trust = match trusted {
                 Trusted::Not => Trust::OnlyTightens { own: &[] },
-                Trusted::WhatItWas => Trust::Full,
+                Trusted::AtStart => Trust::Full,
             };
-            let settings = Settings::merge(&desk.files, trust);
-            desk.hooks = settings.active_hooks();
-            desk.rules = settings.rules;
+            let settings = Settings::merge(&fixture.files, trust);
+            fixture.hooks = settings.active_hooks();
+            fixture.rules = settings.rules;
             let session = Source::Session;
-            let added = desk.rules.add(RuleList::Allow, "Bash(session)", &session);
+            let added = fixture
+                .rules
+                .add(RuleList::Allow, "Bash(session)", &session);
             added.expect("a rule");
-            desk
+            fixture
         }
 
         fn path(&self, name: &str) -> PathBuf {
@@ -361,12 +360,12 @@ mod tests {
     fn stricter_rules_apply_at_once_and_wider_ones_only_with_trust() {
         for (trusted, allow, notices) in [
             (Trusted::Not, "Bash(session)", 0),
-            (Trusted::WhatItWas, "Bash(b) Bash(session)", 1),
+            (Trusted::AtStart, "Bash(b) Bash(session)", 1),
         ] {
-            let mut desk = Desk::new(trusted, BEFORE);
-            desk.put("work/.agent-tui/settings.json", AFTER);
+            let mut fixture = Fixture::new(trusted, BEFORE);
+            fixture.put("work/.agent-tui/settings.json", AFTER);
             assert_eq!(
-                desk.load(),
+                fixture.load(),
                 (is("Bash(d)", "Bash(e)", allow), notices),
                 "{trusted:?}"
             );
@@ -375,35 +374,35 @@ mod tests {
 
     #[test]
     fn the_persons_own_file_always_applies() {
-        let mut desk = Desk::new(Trusted::Not, BEFORE);
-        desk.put(
+        let mut fixture = Fixture::new(Trusted::Not, BEFORE);
+        fixture.put(
             "config/settings.json",
             r#"{"permissions": {"allow": ["Bash(mine)"]}}"#,
         );
-        assert_eq!(desk.load(), (is("", "", "Bash(mine) Bash(session)"), 0));
-        std::fs::remove_file(desk.path("config/settings.json")).expect("removed");
-        assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
+        assert_eq!(fixture.load(), (is("", "", "Bash(mine) Bash(session)"), 0));
+        std::fs::remove_file(fixture.path("config/settings.json")).expect("removed");
+        assert_eq!(fixture.load(), (is("", "", "Bash(session)"), 0));
     }
 
     #[test]
     fn a_file_that_breaks_keeps_its_deny_rules_asks_about_the_rest_and_is_reported_once() {
-        for trusted in [Trusted::Not, Trusted::WhatItWas] {
-            let mut desk = Desk::new(trusted, AFTER);
-            desk.put("work/.agent-tui/settings.json", "{");
-            let (rules, notices) = desk.load();
+        for trusted in [Trusted::Not, Trusted::AtStart] {
+            let mut fixture = Fixture::new(trusted, AFTER);
+            fixture.put("work/.agent-tui/settings.json", "{");
+            let (rules, notices) = fixture.load();
             let broken = is("Bash(d)", "Bash(e) *", "Bash(session)");
             assert_eq!((rules, notices), (broken.clone(), 1), "{trusted:?}");
-            assert!(!desk.files.changed());
-            assert_eq!(desk.load(), (broken.clone(), 0));
+            assert!(!fixture.files.changed());
+            assert_eq!(fixture.load(), (broken.clone(), 0));
             // Another file changes, and this one is still broken.
-            desk.put("config/settings.json", "{ }");
-            assert_eq!(desk.load(), (broken, 0));
-            desk.put("work/.agent-tui/settings.json", AFTER);
+            fixture.put("config/settings.json", "{ }");
+            assert_eq!(fixture.load(), (broken, 0));
+            fixture.put("work/.agent-tui/settings.json", AFTER);
             let allow = match trusted {
                 Trusted::Not => "Bash(session)",
-                Trusted::WhatItWas => "Bash(b) Bash(c) Bash(session)",
+                Trusted::AtStart => "Bash(b) Bash(c) Bash(session)",
             };
-            assert_eq!(desk.load(), (is("Bash(d)", "Bash(e)", allow), 0));
+            assert_eq!(fixture.load(), (is("Bash(d)", "Bash(e)", allow), 0));
         }
     }
 
@@ -420,31 +419,31 @@ mod tests {
             ),
             ("", "", "*"),
         ] {
-            let mut desk = Desk::new(Trusted::Not, "{}");
-            desk.put(
+            let mut fixture = Fixture::new(Trusted::Not, "{}");
+            fixture.put(
                 "config/settings.json",
                 r#"{"permissions": {"allow": ["Bash(y)"]}}"#,
             );
-            assert_eq!(desk.load(), (is("", "", "Bash(y) Bash(session)"), 0));
-            desk.put("config/settings.json", text);
+            assert_eq!(fixture.load(), (is("", "", "Bash(y) Bash(session)"), 0));
+            fixture.put("config/settings.json", text);
             let rules = is(deny, ask, "Bash(session)");
-            assert_eq!(desk.load(), (rules, 1), "{text}");
+            assert_eq!(fixture.load(), (rules, 1), "{text}");
         }
     }
 
     #[test]
     fn a_removed_file_allows_nothing_and_keeps_its_deny_rules() {
-        for trusted in [Trusted::Not, Trusted::WhatItWas] {
-            let mut desk = Desk::new(trusted, AFTER);
-            std::fs::remove_file(desk.path("work/.agent-tui/settings.json")).expect("removed");
+        for trusted in [Trusted::Not, Trusted::AtStart] {
+            let mut fixture = Fixture::new(trusted, AFTER);
+            std::fs::remove_file(fixture.path("work/.agent-tui/settings.json")).expect("removed");
             let rules = is("Bash(d)", "Bash(e)", "Bash(session)");
-            assert_eq!(desk.load(), (rules.clone(), 1), "{trusted:?}");
-            assert_eq!(desk.load(), (rules, 0), "{trusted:?}");
+            assert_eq!(fixture.load(), (rules.clone(), 1), "{trusted:?}");
+            assert_eq!(fixture.load(), (rules, 0), "{trusted:?}");
         }
         // Moving a broken file away fixes it.
-        let mut desk = Desk::new(Trusted::Not, "{");
-        std::fs::remove_file(desk.path("work/.agent-tui/settings.json")).expect("removed");
-        assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
+        let mut fixture = Fixture::new(Trusted::Not, "{");
+        std::fs::remove_file(fixture.path("work/.agent-tui/settings.json")).expect("removed");
+        assert_eq!(fixture.load(), (is("", "", "Bash(session)"), 0));
     }
 
     type Make<'f> = &'f dyn Fn(&Path);
@@ -469,17 +468,17 @@ mod tests {
         ];
         for (name, make) in places {
             for there_before in [true, false] {
-                let mut desk = Desk::new(Trusted::Not, "{}");
-                let file = desk.path(path);
+                let mut fixture = Fixture::new(Trusted::Not, "{}");
+                let file = fixture.path(path);
                 std::fs::remove_file(&file).expect("removed");
                 if there_before {
-                    desk.put(path, "{}");
+                    fixture.put(path, "{}");
                 }
-                desk.load();
+                fixture.load();
                 let _ = std::fs::remove_file(&file);
                 make(&file);
-                assert!(desk.files.changed(), "{name}");
-                assert_eq!(desk.load(), (is("", "*", "Bash(session)"), 1), "{name}");
+                assert!(fixture.files.changed(), "{name}");
+                assert_eq!(fixture.load(), (is("", "*", "Bash(session)"), 1), "{name}");
             }
         }
     }
@@ -487,40 +486,40 @@ mod tests {
     #[test]
     fn a_project_can_remove_its_deny_rules_only_with_trust() {
         let (kept, gone) = (("Bash(d)", "Bash(e)"), ("", ""));
-        for (trusted, (deny, ask)) in [(Trusted::Not, kept), (Trusted::WhatItWas, gone)] {
-            let mut desk = Desk::new(trusted, AFTER);
-            desk.put("work/.agent-tui/settings.json", "{}");
+        for (trusted, (deny, ask)) in [(Trusted::Not, kept), (Trusted::AtStart, gone)] {
+            let mut fixture = Fixture::new(trusted, AFTER);
+            fixture.put("work/.agent-tui/settings.json", "{}");
             let rules = is(deny, ask, "Bash(session)");
-            assert_eq!(desk.load(), (rules, 0), "{trusted:?}");
+            assert_eq!(fixture.load(), (rules, 0), "{trusted:?}");
         }
     }
 
     #[test]
     fn a_file_broken_from_the_start_stops_asking_once_it_is_fixed() {
-        let mut desk = Desk::new(Trusted::Not, "{");
-        assert_eq!(desk.rules.ask.len(), 1, "everything is asked about");
-        desk.put("work/.agent-tui/settings.json", "{}");
-        assert_eq!(desk.load(), (is("", "", "Bash(session)"), 0));
+        let mut fixture = Fixture::new(Trusted::Not, "{");
+        assert_eq!(fixture.rules.ask.len(), 1, "everything is asked about");
+        fixture.put("work/.agent-tui/settings.json", "{}");
+        assert_eq!(fixture.load(), (is("", "", "Bash(session)"), 0));
     }
 
     #[test]
     fn a_personal_file_named_like_a_project_file_stays_personal() {
-        let mut desk = Desk::new(Trusted::Not, "{}");
-        desk.put("named.json", r#"{"permissions": {"deny": ["Bash(n)"]}}"#);
-        let named = desk.path("named.json");
-        desk.files = Files::read(&desk.path("config"), &desk.path("work"), Some(&named));
-        for layer in &mut desk.files.layers {
+        let mut fixture = Fixture::new(Trusted::Not, "{}");
+        fixture.put("named.json", r#"{"permissions": {"deny": ["Bash(n)"]}}"#);
+        let named = fixture.path("named.json");
+        fixture.files = Files::read(&fixture.path("config"), &fixture.path("work"), Some(&named));
+        for layer in &mut fixture.files.layers {
             ".agent-tui/settings.json".clone_into(&mut layer.name);
         }
-        desk.rules = Settings::merge(&desk.files, Trust::OnlyTightens { own: &[] }).rules;
-        assert_eq!(desk.rules.deny.len(), 1);
+        fixture.rules = Settings::merge(&fixture.files, Trust::OnlyTightens { own: &[] }).rules;
+        assert_eq!(fixture.rules.deny.len(), 1);
         // A project that is not trusted cannot revoke this; the person can.
-        desk.put("named.json", "{}");
-        assert_eq!(desk.load(), (is("", "", ""), 0));
+        fixture.put("named.json", "{}");
+        assert_eq!(fixture.load(), (is("", "", ""), 0));
     }
 
-    fn hooks(desk: &Desk) -> Vec<&str> {
-        let hooks = desk.hooks.hooks.iter();
+    fn hooks(fixture: &Fixture) -> Vec<&str> {
+        let hooks = fixture.hooks.hooks.iter();
         hooks.map(|hook| hook.command.as_str()).collect()
     }
 
@@ -533,44 +532,44 @@ mod tests {
 
     #[test]
     fn the_persons_hooks_change_at_once_and_stay_when_their_file_is_broken_or_gone() {
-        let mut desk = Desk::new(Trusted::Not, "{}");
+        let mut fixture = Fixture::new(Trusted::Not, "{}");
         let file = "config/settings.json";
-        desk.put(file, &with_hook("mine"));
-        desk.load();
-        assert_eq!(hooks(&desk), ["mine"]);
-        assert_eq!(desk.hooks.env["SAID"], "mine");
-        desk.put(file, "{");
-        desk.load();
-        assert_eq!(hooks(&desk), ["mine"], "broken");
-        desk.put(file, &with_hook("other"));
-        desk.load();
-        assert_eq!(hooks(&desk), ["other"]);
-        std::fs::remove_file(desk.path(file)).expect("removed");
-        desk.load();
-        assert_eq!(hooks(&desk), ["other"], "gone");
-        desk.put(file, r#"{"disableAllHooks": true}"#);
-        desk.load();
-        assert_eq!(hooks(&desk), [] as [&str; 0]);
+        fixture.put(file, &with_hook("mine"));
+        fixture.load();
+        assert_eq!(hooks(&fixture), ["mine"]);
+        assert_eq!(fixture.hooks.env["SAID"], "mine");
+        fixture.put(file, "{");
+        fixture.load();
+        assert_eq!(hooks(&fixture), ["mine"], "broken");
+        fixture.put(file, &with_hook("other"));
+        fixture.load();
+        assert_eq!(hooks(&fixture), ["other"]);
+        std::fs::remove_file(fixture.path(file)).expect("removed");
+        fixture.load();
+        assert_eq!(hooks(&fixture), ["other"], "gone");
+        fixture.put(file, r#"{"disableAllHooks": true}"#);
+        fixture.load();
+        assert_eq!(hooks(&fixture), [] as [&str; 0]);
     }
 
     #[test]
     fn a_projects_hooks_stay_as_they_were_trusted() {
         let file = "work/.agent-tui/settings.json";
-        let mut desk = Desk::new(Trusted::WhatItWas, &with_hook("trusted"));
-        assert_eq!(hooks(&desk), ["trusted"]);
-        desk.put(file, &with_hook("new"));
-        assert_eq!(desk.load().1, 1, "the person is told");
-        assert_eq!(hooks(&desk), ["trusted"]);
-        assert_eq!(desk.hooks.env["SAID"], "trusted");
-        desk.put(file, r#"{"disableAllHooks": true}"#);
-        desk.load();
-        assert_eq!(hooks(&desk), ["trusted"]);
-        desk.put(file, &with_hook("trusted"));
-        desk.load();
-        assert_eq!(hooks(&desk), ["trusted"]);
-        let mut desk = Desk::new(Trusted::Not, "{}");
-        desk.put(file, &with_hook("new"));
-        desk.load();
-        assert_eq!(hooks(&desk), [] as [&str; 0]);
+        let mut fixture = Fixture::new(Trusted::AtStart, &with_hook("trusted"));
+        assert_eq!(hooks(&fixture), ["trusted"]);
+        fixture.put(file, &with_hook("new"));
+        assert_eq!(fixture.load().1, 1, "the person is told");
+        assert_eq!(hooks(&fixture), ["trusted"]);
+        assert_eq!(fixture.hooks.env["SAID"], "trusted");
+        fixture.put(file, r#"{"disableAllHooks": true}"#);
+        fixture.load();
+        assert_eq!(hooks(&fixture), ["trusted"]);
+        fixture.put(file, &with_hook("trusted"));
+        fixture.load();
+        assert_eq!(hooks(&fixture), ["trusted"]);
+        let mut fixture = Fixture::new(Trusted::Not, "{}");
+        fixture.put(file, &with_hook("new"));
+        fixture.load();
+        assert_eq!(hooks(&fixture), [] as [&str; 0]);
     }
 }

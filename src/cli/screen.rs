@@ -1,5 +1,6 @@
 //! `agent-tui` without a subcommand: the screen and its agent.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt;
@@ -11,12 +12,17 @@ use super::doctor;
 use super::launch::{engine, setup, this_thread};
 use super::models;
 use super::project::{Audience, Project, TrustAnswer};
+use super::servers::Servers;
 use crate::agent;
 use crate::app::{Opening, OpeningSession};
 use crate::config::Dirs;
 use crate::executor::Asking;
-use crate::hooks::occasion::Source;
-use crate::runtime::{self, Answers, Exit, Launch, Launcher, Obstacle, Order, Refusal, ThemeWish};
+use crate::git;
+use crate::hooks::payload::Source;
+use crate::process::Programs;
+use crate::runtime::{
+    self, Answers, Exit, Launch, LaunchFailure, LaunchRequest, Launcher, Refusal, RequestedTheme,
+};
 use crate::settings::trust::{Memory, Review};
 
 pub fn run(args: &Args) -> Result<u8, UsageError> {
@@ -24,19 +30,21 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
         UsageError::new(problem.to_string())
             .hint("without a terminal, use -p: `agent-tui -p \"search TODO in *.rs\"`; see `agent-tui --help`")
     })?;
-    let project = Project::look(args, Audience::Person, &TrustAnswer::default())?;
-    project.check_named()?;
+    let project = Project::inspect(args, Audience::Person, &TrustAnswer::default())?;
+    project.check_named(args)?;
     let (engine, screen) = (engine()?, this_thread()?);
+    let servers = Servers::default();
     let launch = Launch {
         dirs: project.dirs.clone(),
         workspace: project.workspace.clone(),
         theme: theme(args, &project),
         prompt: args.prompt.clone(),
         choose_session: args.resume == Some(None),
-        launcher: launcher(args, project, engine.handle().clone()),
-        answers: answers(args),
+        answers: answers(args, &project, engine.handle().clone()),
+        launcher: launcher(args, project, engine.handle().clone(), servers.clone()),
     };
     let exit = screen.block_on(runtime::run(launch));
+    engine.block_on(servers.close());
     // A tool that ignores cancellation must not keep the program alive.
     engine.shutdown_background();
     screen.shutdown_background();
@@ -46,20 +54,26 @@ pub fn run(args: &Args) -> Result<u8, UsageError> {
     }
 }
 
-fn answers(args: &Args) -> Answers {
+fn answers(args: &Args, project: &Project, engine: Handle) -> Answers {
     let (first, second) = (args.clone(), args.clone());
+    let places = project.places(args);
     Answers {
+        branch: Arc::new(move || {
+            let own = std::iter::once(&places.workspace).chain(&places.additional);
+            let programs = Programs::find(own.map(PathBuf::as_path));
+            engine.block_on(git::status::branch_of(&programs, &places.workspace))
+        }),
         doctor: Arc::new(move || doctor::for_screen(&first)),
         models: Arc::new(move |provider| models::known(&second, provider)),
     }
 }
 
-fn theme(args: &Args, project: &Project) -> Option<ThemeWish> {
+fn theme(args: &Args, project: &Project) -> Option<RequestedTheme> {
     if let Some(name) = args.theme.clone() {
-        return Some(ThemeWish { name, file: None });
+        return Some(RequestedTheme { name, file: None });
     }
     let file = project.settings.origins.get("theme");
-    Some(ThemeWish {
+    Some(RequestedTheme {
         name: project.settings.theme.clone()?,
         file: Some(file.map_or_else(|| "the settings".to_owned(), ToString::to_string)),
     })
@@ -67,13 +81,13 @@ fn theme(args: &Args, project: &Project) -> Option<ThemeWish> {
 
 /// Sets up an agent according to the arguments, except for what is to be opened instead. It runs on the engine, so that
 /// it can't block the screen.
-fn launcher(args: &Args, project: Project, engine: Handle) -> Launcher {
+fn launcher(args: &Args, project: Project, engine: Handle, servers: Servers) -> Launcher {
     let args = Arc::new(args.clone());
     let first = Mutex::new(Some(project));
-    let said = Arc::new(Mutex::new(TrustAnswer::default()));
+    let answer = Arc::new(Mutex::new(TrustAnswer::default()));
     Box::new(move |order| {
-        let Order { opening, trust } = order;
-        let (args, said) = (args.clone(), said.clone());
+        let LaunchRequest { opening, trust } = order;
+        let (args, answer, servers) = (args.clone(), answer.clone(), servers.clone());
         let known = first.lock().unwrap_or_else(PoisonError::into_inner).take();
         let launch = async move {
             let fresh = match &opening {
@@ -86,16 +100,20 @@ fn launcher(args: &Args, project: Project, engine: Handle) -> Launcher {
             let args = opened(&args, opening);
             let mut notices = Vec::new();
             if let Some((review, yes)) = trust {
-                notices.extend(hear_trust(&said, review, yes).await);
+                notices.extend(save_trust(&answer, review, yes).await);
             }
-            let said = said.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let answer = answer
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone();
             // The settings may have changed since the program started.
-            let project = known.map_or_else(|| Project::look(&args, Audience::Person, &said), Ok);
+            let project =
+                known.map_or_else(|| Project::inspect(&args, Audience::Person, &answer), Ok);
             let project = project.map_err(refused)?;
-            if project.must_ask(&said) {
-                return Err(Obstacle::Untrusted(Box::new(project.review)));
+            if project.must_ask(&answer) {
+                return Err(LaunchFailure::Untrusted(Box::new(project.review)));
             }
-            let mut setup = setup(&args, project, Asking::Person, fresh)
+            let mut setup = setup(&args, project, Asking::Person, fresh, &servers)
                 .await
                 .map_err(refused)?;
             setup.notices.extend(notices);
@@ -113,14 +131,14 @@ fn launcher(args: &Args, project: Project, engine: Handle) -> Launcher {
 }
 
 /// Saves the person's decision about the project; returns what they should know about that.
-async fn hear_trust(said: &Mutex<TrustAnswer>, review: Review, yes: bool) -> Option<String> {
+async fn save_trust(answer: &Mutex<TrustAnswer>, review: Review, yes: bool) -> Option<String> {
     {
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
         let mark = Some(review.mark());
         if yes {
-            said.yes = mark;
+            answer.yes = mark;
         } else {
-            said.no = mark;
+            answer.no = mark;
         }
     }
     if !yes {
@@ -137,8 +155,8 @@ async fn hear_trust(said: &Mutex<TrustAnswer>, review: Review, yes: bool) -> Opt
     ))
 }
 
-fn refused(error: UsageError) -> Obstacle {
-    Obstacle::Refused(Refusal {
+fn refused(error: UsageError) -> LaunchFailure {
+    LaunchFailure::Refused(Refusal {
         problem: error.problem,
         hint: error.hint,
     })

@@ -7,13 +7,12 @@ use super::UsageError;
 use super::args::Args;
 use super::project::Project;
 use crate::executor::Asking;
-use crate::protocol::{AgentId, CallRef, SessionId, Told};
+use crate::protocol::{AgentId, CallRef, Envelope, SessionId};
+use crate::session::events::{Recalled, recall};
 use crate::session::log::Contents;
 use crate::session::record::Line;
 use crate::session::store::StoreError;
 use crate::session::subagents::PastSubagents;
-use crate::session::telling::{Recalled, recall};
-use crate::session::unfinished::Unfinished;
 use crate::session::{History, Log, Record, Store, Writer};
 use crate::tools::files::{Checkpoints, atomic};
 
@@ -27,7 +26,7 @@ pub struct Session {
     /// Its messages so far.
     pub history: History,
     /// All earlier events, only for a screen that shows them again.
-    pub past: Vec<Told>,
+    pub past: Vec<Envelope>,
     /// The shell's directory when the session was left.
     pub cwd: Option<PathBuf>,
     /// What a person should know about it.
@@ -48,7 +47,7 @@ pub fn open(args: &Args, project: &Project, asking: Asking) -> Result<Session, U
         }
         (None, false) => return Ok(create(&store, project)),
     };
-    let found = found.map_err(|error| explain(&error))?;
+    let found = found.map_err(|error| explain(&error, asking))?;
     let opened = if args.fork {
         store.fork(&found, &project.workspace)
     } else {
@@ -57,7 +56,7 @@ pub fn open(args: &Args, project: &Project, asking: Asking) -> Result<Session, U
             .open(&found)
             .map(|(log, contents)| (id, log, contents))
     };
-    let (id, log, contents) = opened.map_err(|error| explain(&error))?;
+    let (id, log, contents) = opened.map_err(|error| explain(&error, asking))?;
     Ok(resumed(id, log, contents, project, asking))
 }
 
@@ -70,7 +69,7 @@ fn create(store: &Store, project: &Project) -> Session {
                 format!("the session can't be saved, so it is kept in memory only: {error}");
             (
                 crate::session::store::new_id(),
-                Log::nowhere(),
+                Log::without_file(),
                 vec![notice],
             )
         }
@@ -99,7 +98,7 @@ fn resumed(
     let subagents = PastSubagents::of(&contents.lines);
     let Recalled {
         history,
-        told: past,
+        events: past,
     } = match asking {
         Asking::Person => {
             let checkpoints = Checkpoints::new(project.dirs.checkpoints());
@@ -107,22 +106,12 @@ fn resumed(
         }
         Asking::Nobody => Recalled {
             history: History::of(&contents.lines, AgentId::MAIN),
-            told: Vec::new(),
+            events: Vec::new(),
         },
     };
     // A call that was interrupted while writing may have left a temporary file.
     for directory in changes.into_values().flatten() {
         atomic::sweep(&directory);
-    }
-    let again = match asking {
-        Asking::Person => history.unanswered().map_or(0, Unfinished::continuing),
-        Asking::Nobody => 0,
-    };
-    let calls = history.cut_off().len().saturating_sub(again);
-    if calls > 0 {
-        notices.push(format!(
-            "calls interrupted by the last exit (not re-run): {calls}"
-        ));
     }
     let began = history.workspace();
     let elsewhere = began.filter(|workspace| **workspace != project.workspace);
@@ -162,14 +151,18 @@ fn changes(lines: &[Line]) -> HashMap<CallRef, Vec<PathBuf>> {
     changes
 }
 
-fn explain(error: &StoreError) -> UsageError {
+fn explain(error: &StoreError, asking: Asking) -> UsageError {
     let usage = UsageError::new(error.to_string());
     match error {
+        StoreError::InUse => usage.hint(match asking {
+            Asking::Person => "Ctrl+F in /sessions, or --fork, continues with a copy",
+            Asking::Nobody => "use --fork to continue with a copy",
+        }),
         StoreError::NoSuchSession(_) => {
             usage.hint("`agent-tui --resume` lists the sessions in this directory")
         }
         StoreError::Ambiguous(_) => usage.hint("type more of the ID"),
         StoreError::NothingToContinue => usage.hint("start one without --continue"),
-        StoreError::Unusable { .. } => usage.hint("use --fork to continue in a copy"),
+        StoreError::Unusable { .. } => usage.hint("use --fork to continue with a copy"),
     }
 }

@@ -6,9 +6,13 @@ mod terminal;
 use serde_json::{Value, json};
 
 use super::args::Args;
+use super::launch::engine;
 use super::project::{Audience, Project};
+use super::servers::{self, Servers};
 use super::{UsageError, print_line};
 use crate::protocol::{ToolDefinition, ToolInfo};
+use crate::runtime::{end_guard, guard_commands};
+use crate::tools::offered::Offered;
 
 /// What is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +27,7 @@ pub enum Listing {
 
 pub fn run(args: &Args, listing: Listing) -> Result<u8, UsageError> {
     let project = Project::find(args, Audience::Person)?;
-    let offered = project.tools(args).snapshot();
+    let offered = offered(args, &project)?;
     match listing {
         Listing::Table => print_table(&offered.infos()),
         Listing::Sent => print_json(&json!(**offered.definitions()))?,
@@ -33,6 +37,26 @@ pub fn run(args: &Args, listing: Listing) -> Result<u8, UsageError> {
         }
     }
     Ok(0)
+}
+
+/// What the first request would offer, including the tools of servers.
+fn offered(args: &Args, project: &Project) -> Result<Offered, UsageError> {
+    let tools = project.tools(args);
+    if project.servers.servers.is_empty() {
+        return Ok(tools.snapshot());
+    }
+    let runtime = engine()?;
+    guard_commands();
+    let offered = runtime.block_on(async {
+        let servers = Servers::default();
+        servers::connect(servers.open(args, project), &tools).await;
+        let offered = tools.snapshot();
+        servers.close().await;
+        offered
+    });
+    runtime.shutdown_background();
+    end_guard();
+    Ok(offered)
 }
 
 fn print_json(value: &Value) -> Result<(), UsageError> {

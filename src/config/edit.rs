@@ -15,6 +15,8 @@ pub enum Change<'c> {
     Add(&'c [&'c str], &'c str),
     /// Remove this text from the list.
     Remove(&'c [&'c str], &'c str),
+    /// Remove the key with its value.
+    Unset(&'c [&'c str]),
 }
 
 impl Change<'_> {
@@ -43,6 +45,10 @@ impl Change<'_> {
                 None => set(&object, keys, &Value::from(vec![*item]))?,
             },
             Change::Remove(keys, item) => remove(&list_at(&object, keys)?, item),
+            Change::Unset(keys) => match innermost(&object, keys) {
+                (inner, [key]) => member(&inner, key)?.remove(),
+                _ => return None,
+            },
         }
         Some(root.to_string())
     }
@@ -74,6 +80,16 @@ impl Change<'_> {
                     list.retain(|other| other != item);
                 }
             }
+            Change::Unset(keys) => {
+                let Some((last, parents)) = keys.split_last() else {
+                    return Ok(());
+                };
+                if node_at(node, parents).is_some() {
+                    let object = find(value, parents, &Value::Null).and_then(Value::as_object_mut);
+                    let object = object.ok_or_else(|| no_object(text, node, parents))?;
+                    object.shift_remove(*last);
+                }
+            }
         }
         Ok(())
     }
@@ -98,14 +114,14 @@ fn node_at<'n>(node: &'n Node, keys: &[&str]) -> Option<&'n Node> {
 }
 
 fn no_list(text: &str, node: &Node, keys: &[&str]) -> Wrong {
-    in_the_way(text, node, keys, "a list")
+    blocked_by(text, node, keys, "a list")
 }
 
 fn no_object(text: &str, node: &Node, keys: &[&str]) -> Wrong {
-    in_the_way(text, node, keys, "a key of an object")
+    blocked_by(text, node, keys, "a key of an object")
 }
 
-fn in_the_way(text: &str, node: &Node, keys: &[&str], what: &str) -> Wrong {
+fn blocked_by(text: &str, node: &Node, keys: &[&str], what: &str) -> Wrong {
     let mut last = node;
     for key in keys {
         match last.get(key) {

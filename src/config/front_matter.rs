@@ -141,14 +141,14 @@ fn belongs_above(line: &str) -> bool {
 
 fn value(rest: &str, more: &[&str]) -> Value {
     let texts: Vec<&str> = more.iter().map(|line| line.trim()).collect();
-    let said: Vec<&str> = texts
+    let messages: Vec<&str> = texts
         .iter()
         .copied()
         .filter(|line| !line.is_empty())
         .collect();
     let is_item = |line: &&str| line.starts_with("- ") || *line == "-";
-    if rest.is_empty() && !said.is_empty() && said.iter().all(is_item) {
-        let items = said.iter().map(|line| unquoted(line[1..].trim()));
+    if rest.is_empty() && !messages.is_empty() && messages.iter().all(is_item) {
+        let items = messages.iter().map(|line| unquoted(line[1..].trim()));
         return Value::List(items.filter(|item| !item.is_empty()).collect());
     }
     if let Some(inner) = rest.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
@@ -156,9 +156,9 @@ fn value(rest: &str, more: &[&str]) -> Value {
     }
     match rest.trim_end_matches(['-', '+']) {
         "|" => Value::Text(texts.join("\n").trim().to_owned()),
-        ">" => Value::Text(said.join(" ")),
+        ">" => Value::Text(messages.join(" ")),
         _ => {
-            let all: Vec<&str> = std::iter::once(rest).chain(said).collect();
+            let all: Vec<&str> = std::iter::once(rest).chain(messages).collect();
             Value::Text(unquoted(all.join(" ").trim()))
         }
     }

@@ -18,7 +18,9 @@ use std::path::Path;
 pub use dirs::Dirs;
 pub use document::{Document, Problem};
 pub use logged::logged;
-pub use secrets::{KEY_VARIABLES, add_key_variable, hidden, key_variables, keys, without_keys};
+pub use secrets::{
+    KEY_VARIABLES, add_key_variable, add_keys, hidden, key_variables, keys, without_keys,
+};
 
 /// A longer settings file is refused.
 pub const LONGEST_FILE: u64 = 4 << 20;

@@ -16,7 +16,7 @@ use super::json::Wrong;
 use super::{LONGEST_FILE, open_regular, read_regular};
 
 /// How long to wait for another program's lock; it needs a few milliseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +38,7 @@ impl SaveError {
 
 /// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fresh {
+pub enum NewFileAccess {
     Private,
     /// The permissions that the person's umask gives new files.
     Ordinary,
@@ -57,11 +57,15 @@ pub fn change(file: &Path, change: &Change<'_>) -> Result<(), SaveError> {
     let _lock = lock(&folder.join(".settings.lock")).map_err(SaveError::io(file))?;
     // For people who manage their configuration files in one place, this is a link.
     let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    change_locked(&real, change, Fresh::Private)
+    change_locked(&real, change, NewFileAccess::Private)
 }
 
 /// Changes a file whose lock the caller holds.
-pub fn change_locked(file: &Path, change: &Change<'_>, fresh: Fresh) -> Result<(), SaveError> {
+pub fn change_locked(
+    file: &Path,
+    change: &Change<'_>,
+    access: NewFileAccess,
+) -> Result<(), SaveError> {
     let text = match read_regular(file, LONGEST_FILE) {
         Ok(bytes) => String::from_utf8(bytes)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
@@ -78,7 +82,7 @@ pub fn change_locked(file: &Path, change: &Change<'_>, fresh: Fresh) -> Result<(
         wrong,
     })?;
     match changed {
-        Some(json) => replace(file, &format!("{mark}{json}"), fresh).map_err(SaveError::io(file)),
+        Some(json) => replace(file, &format!("{mark}{json}"), access).map_err(SaveError::io(file)),
         None => Ok(()),
     }
 }
@@ -88,7 +92,7 @@ pub fn lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true).mode(0o600);
     let file = open_regular(path, &mut options)?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + MAX_WAIT;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
@@ -115,12 +119,12 @@ enum Mode {
 }
 
 /// Writes the whole text or nothing; an existing file keeps its mode.
-pub fn replace(path: &Path, text: &str, fresh: Fresh) -> io::Result<()> {
+pub fn replace(path: &Path, text: &str, access: NewFileAccess) -> io::Result<()> {
     let mode = match path.metadata() {
         Ok(data) => Mode::Kept(data.permissions().mode() & 0o777),
-        Err(_) => Mode::New(match fresh {
-            Fresh::Private => 0o600,
-            Fresh::Ordinary => 0o666,
+        Err(_) => Mode::New(match access {
+            NewFileAccess::Private => 0o600,
+            NewFileAccess::Ordinary => 0o666,
         }),
     };
     put(path, text.as_bytes(), mode)?;
@@ -136,7 +140,7 @@ pub fn put_private(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// The same without waiting for the disk: after a crash of the machine it may be truncated.
-pub fn put_private_soon(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn put_private_unsynced(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = beside(path, content, Mode::New(0o600))?;
     temporary.persist(path).map_err(|error| error.error)?;
     Ok(())

@@ -24,10 +24,23 @@ pub fn add_key_variable(name: &str) {
     }
 }
 
+/// These values are secrets, too: the configuration of an MCP server contains them.
+pub fn add_keys(values: impl IntoIterator<Item = String>) {
+    let mut named = NAMED.write().unwrap_or_else(PoisonError::into_inner);
+    for value in values {
+        let value = value.trim();
+        if value.len() >= SHORTEST_KEY && named.iter().all(|(_, key)| key.as_deref() != Some(value))
+        {
+            named.push((String::new(), Some(value.to_owned())));
+        }
+    }
+}
+
 /// All variables that hold keys.
 pub fn key_variables() -> Vec<String> {
     let named = NAMED.read().unwrap_or_else(PoisonError::into_inner);
     let named = named.iter().map(|(name, _)| name.clone());
+    let named = named.filter(|name| !name.is_empty());
     KEY_VARIABLES
         .map(str::to_owned)
         .into_iter()
@@ -81,12 +94,12 @@ pub fn hidden(text: String) -> String {
 /// Removes keys from bytes that arrive in pieces. What may be the beginning of a key is held back until the rest
 /// arrives.
 #[derive(Debug, Default)]
-pub struct Veil {
+pub struct KeyRedactor {
     keys: Vec<String>,
     held: Vec<u8>,
 }
 
-impl Veil {
+impl KeyRedactor {
     /// For the keys of this run.
     pub fn new() -> Self {
         Self::over(keys())
@@ -146,13 +159,13 @@ mod tests {
     fn a_key_that_arrives_in_pieces_is_found() {
         let text = "sekret-1 sekret-1sekre sekret-";
         for size in 1..text.len() {
-            let mut veil = Veil::over(vec!["sekret-1".to_owned()]);
+            let mut redactor = KeyRedactor::over(vec!["sekret-1".to_owned()]);
             let mut seen = Vec::new();
             for piece in text.as_bytes().chunks(size) {
-                seen.extend(veil.pass(piece));
+                seen.extend(redactor.pass(piece));
             }
             assert!(!seen.ends_with(b"sekret-"), "it could be one");
-            seen.extend(veil.rest());
+            seen.extend(redactor.rest());
             assert_eq!(
                 String::from_utf8(seen).expect("text"),
                 "[redacted] [redacted]sekre sekret-",
@@ -163,7 +176,7 @@ mod tests {
 
     #[test]
     fn bytes_that_cannot_be_a_key_are_not_held_back() {
-        let mut veil = Veil::over(vec!["sekret-1".to_owned()]);
-        assert_eq!(veil.pass(b"hello\n"), b"hello\n");
+        let mut redactor = KeyRedactor::over(vec!["sekret-1".to_owned()]);
+        assert_eq!(redactor.pass(b"hello\n"), b"hello\n");
     }
 }

@@ -4,10 +4,10 @@
 //! for other events at the same time, and one task sees everything in one order.
 
 mod opening;
-mod reopening;
+pub(super) mod reopening;
 mod sending;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,17 +21,17 @@ use super::journal::Journal;
 use super::limits::Limits;
 use super::spending::Account;
 use super::trace;
-use super::turn::{Fact, Look, Next, Turn};
+use super::turn::{Fact, Next, PromptCheck, Turn};
 use super::waiting::{Arrived, Waiting, at};
 use crate::executor::{Context, Executor, Policy, pipeline::Report};
-use crate::hooks::occasion::Notification;
-use crate::hooks::{self, Event, Occasion};
+use crate::hooks::payload::Notification;
+use crate::hooks::{self, Event, Payload};
 use crate::protocol::{
-    AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Message, Price, Role,
-    Spending, Told, ToolCall, TurnSummary, Usage,
+    AgentId, Block, CallCommand, CallEvent, CallNumbers, CallRef, Ending, Envelope, Message, Price,
+    Role, Spending, ToolCall, TurnSummary, Usage,
 };
 use crate::provider::{Batch, Provider, Request, StreamEvent, retry};
-use crate::session::{Record, telling};
+use crate::session::{Record, events};
 
 /// What a conversation is made of.
 pub struct Parts {
@@ -44,12 +44,14 @@ pub struct Parts {
     pub context: Arc<Context>,
     pub policy: Policy,
     pub limits: Limits,
+    /// The prices of models, by name.
+    pub prices: Arc<BTreeMap<String, Price>>,
     pub retry: retry::Policy,
     pub max_output_tokens: u32,
     /// The session's name, for providers that use it as a cache key.
     pub session: String,
     pub journal: Journal,
-    pub events: mpsc::Sender<Told>,
+    pub events: mpsc::Sender<Envelope>,
     /// Ends everything that it has running.
     pub token: CancellationToken,
 }
@@ -62,6 +64,7 @@ pub struct Conversation {
     context: Arc<Context>,
     policy: Policy,
     limits: Limits,
+    prices: Arc<BTreeMap<String, Price>>,
     /// What it has used so far, including its subagents.
     account: Account,
     /// What it has used itself since this was last reported.
@@ -71,7 +74,7 @@ pub struct Conversation {
     retry: retry::Policy,
     hooks: HookCaller,
     pub(super) token: CancellationToken,
-    events: mpsc::Sender<Told>,
+    events: mpsc::Sender<Envelope>,
     pub journal: Journal,
     numbers: CallNumbers,
     /// Messages that wait for the next request.
@@ -79,7 +82,7 @@ pub struct Conversation {
     /// Notes that go to the model with the next message.
     notes: Vec<Block>,
     /// Notes that go to the model with the next request, whether there is a message or not.
-    news: Vec<Block>,
+    pending_notes: Vec<Block>,
     /// Calls that were allowed as a whole: they may run again without asking.
     permitted: HashSet<CallRef>,
     /// What the hooks of the session's start have to say, until the model has been told.
@@ -112,6 +115,8 @@ impl Conversation {
             session: parts.session,
         };
         let last = parts.journal.history().last_call();
+        let seen = parts.journal.history().seen();
+        parts.context.ledger.remember(seen);
         Self {
             agent: parts.agent,
             kind: parts.kind,
@@ -123,6 +128,7 @@ impl Conversation {
             policy: parts.policy,
             account: Account::after(parts.limits.price, parts.journal.history().spending()),
             limits: parts.limits,
+            prices: parts.prices,
             unreported: None,
             used_by_others: Spending::nothing(),
             retry: parts.retry,
@@ -131,7 +137,7 @@ impl Conversation {
             journal: parts.journal,
             queue: VecDeque::new(),
             notes: Vec::new(),
-            news: Vec::new(),
+            pending_notes: Vec::new(),
             permitted: HashSet::new(),
             starting: None,
             warned_of_no_price: false,
@@ -163,8 +169,8 @@ impl Conversation {
     }
 
     /// Adds a note for the model to the next request.
-    pub fn add_news(&mut self, news: Block) {
-        self.news.push(news);
+    pub fn add_pending_note(&mut self, note: Block) {
+        self.pending_notes.push(note);
     }
 
     /// What it has used since the last call of this function.
@@ -214,9 +220,9 @@ impl Conversation {
         let arrived = tokio::select! {
             arrived = exchange.waiting.arrival() => arrived,
             report = exchange.executor.next() => Arrived::Report(report),
-            () = at(self.journal.deltas_due()) => Arrived::TimeToTell,
+            () = at(self.journal.deltas_due()) => Arrived::DeltasDue,
         };
-        let nexts = self.hear(arrived);
+        let nexts = self.on_arrival(arrived);
         self.follow(nexts);
         None
     }
@@ -241,15 +247,15 @@ impl Conversation {
         (summary.usage, summary.cost) = (used.used, used.cost);
         self.close();
         let denials = self.journal.history().denials().to_vec();
-        self.journal.append(telling::ended(&summary));
+        self.journal.append(events::ended(&summary));
         self.journal.sync().await;
         trace::turn_ended(self.agent, &summary);
-        self.tell().await;
+        self.send_events().await;
         TurnSummary { denials, ..summary }
     }
 
     /// Sends all events that are due.
-    pub async fn tell(&mut self) {
+    pub async fn send_events(&mut self) {
         while let Some(event) = self.journal.next_event() {
             // The receiver may be gone; the log has everything.
             let _ = self.events.send(event).await;
@@ -335,8 +341,9 @@ impl Conversation {
                 journal.append(Record::Arriving { call, tool: name });
             }
             Next::ShowInput { call, fragment } => {
-                journal.tell_call(call, CallEvent::Input(fragment));
+                journal.emit_call(call, CallEvent::Input(fragment));
             }
+            Next::ShowServing { call, name } => journal.serving(call, name),
             Next::Keep { block, call } => {
                 journal.append(Record::Block { block, call });
             }
@@ -351,7 +358,7 @@ impl Conversation {
                 exchange.executor.discard(journal);
                 journal.append(Record::Discarded);
             }
-            Next::TellBroken(text) => {
+            Next::ReportBroken(text) => {
                 journal.append(Record::Broken { text });
             }
             Next::Warn(text) => journal.notice(text),
@@ -369,11 +376,11 @@ impl Conversation {
                 });
             }
             Next::Deliver { calls, then } => {
-                let saved_ms = telling::millis(exchange.executor.saved());
+                let saved_ms = events::millis(exchange.executor.saved());
                 journal.append(Record::Delivered { calls, then });
                 journal.append(Record::Saved { saved_ms });
             }
-            Next::Tell(content) => {
+            Next::Note(content) => {
                 let message = Message::from_user(content);
                 journal.append(Record::Told { message });
             }
@@ -394,10 +401,10 @@ impl Conversation {
                 wait,
                 attempt,
             } => self.wait(problem, wait, attempt),
-            Next::LookAt(prompt) => self.look_at(&prompt),
+            Next::CheckPrompt(prompt) => self.check_prompt(&prompt),
             Next::AskToStop { again } => self.ask_to_stop(again),
             Next::Write(prompt) => self.write(prompt),
-            Next::Send { attempt } => self.send(attempt),
+            Next::Send { attempt } => self.send_settled(attempt),
         }
         Vec::new()
     }
@@ -419,7 +426,7 @@ impl Conversation {
         self.journal.append(Record::Retry {
             problem,
             attempt,
-            wait_ms: telling::millis(wait),
+            wait_ms: events::millis(wait),
         });
     }
 
@@ -428,17 +435,17 @@ impl Conversation {
         // This message contains what the hooks of the session's start said.
         self.starting = None;
         let mut content = std::mem::take(&mut self.notes);
-        content.append(&mut self.news);
+        content.append(&mut self.pending_notes);
         content.extend(prompt);
         let message = Message::from_user(content);
         self.journal.append(Record::User { message });
     }
 
-    fn look_at(&mut self, prompt: &[Block]) {
+    fn check_prompt(&mut self, prompt: &[Block]) {
         if let Some(exchange) = &mut self.exchange {
             let (starting, token) = (self.starting.clone(), exchange.token.child_token());
-            let looking = self.hooks.look_at(prompt, starting, token);
-            exchange.waiting = Waiting::Look(looking);
+            let looking = self.hooks.check_prompt(prompt, starting, token);
+            exchange.waiting = Waiting::PromptCheck(looking);
         }
     }
 
@@ -446,24 +453,28 @@ impl Conversation {
         let mut messages = self.journal.history().messages().iter().rev();
         let last = messages.find(|message| message.role == Role::Assistant);
         let text = last.map(Message::text).unwrap_or_default();
-        let occasion = match &self.kind {
-            Some(kind) => Occasion::subagent_stop(&self.agent.task(), kind, again, &text),
-            None => Occasion::stop(again, &text),
+        let payload = match &self.kind {
+            Some(kind) => Payload::subagent_stop(&self.agent.task(), kind, again, &text),
+            None => Payload::stop(again, &text),
         };
         if let Some(exchange) = &mut self.exchange {
-            let asking = self.hooks.fire(occasion, exchange.token.child_token());
+            let asking = self.hooks.fire(payload, exchange.token.child_token());
             let nothing = || Box::pin(async { hooks::Answer::default() }) as BoxFuture<'_, _>;
             exchange.waiting = Waiting::MayStop(asking.unwrap_or_else(nothing));
         }
     }
 
     /// Turns what arrived into facts, and returns what follows.
-    fn hear(&mut self, arrived: Arrived) -> Vec<Next> {
+    fn on_arrival(&mut self, arrived: Arrived) -> Vec<Next> {
         let Some(exchange) = &mut self.exchange else {
             return Vec::new();
         };
         match arrived {
-            Arrived::TimeToTell => Vec::new(),
+            Arrived::DeltasDue => Vec::new(),
+            Arrived::ToolsSettled(attempt) => {
+                self.send(attempt);
+                Vec::new()
+            }
             Arrived::Opened(Ok(stream)) => {
                 exchange.waiting = Waiting::Stream(stream);
                 Vec::new()
@@ -476,9 +487,9 @@ impl Conversation {
                 nexts
             }
             Arrived::TimeToTry => exchange.turn.handle(Fact::TimeToTry),
-            Arrived::Looked(answer) => {
-                let look = Look::of(self.journal.note(answer));
-                exchange.turn.handle(Fact::Looked(look))
+            Arrived::PromptChecked(answer) => {
+                let check = PromptCheck::of(self.journal.note(answer));
+                exchange.turn.handle(Fact::PromptChecked(check))
             }
             Arrived::MayStop(answer) => {
                 let fact = may_stop(&mut self.journal, answer);
@@ -486,13 +497,13 @@ impl Conversation {
             }
             Arrived::Report(Report::Halted(reason)) => exchange.turn.handle(Fact::Halted(reason)),
             Arrived::Report(report) => {
-                self.hear_call(report);
+                self.on_call_report(report);
                 Vec::new()
             }
         }
     }
 
-    fn hear_call(&mut self, report: Report) {
+    fn on_call_report(&mut self, report: Report) {
         let Some(exchange) = &mut self.exchange else {
             return;
         };
@@ -506,8 +517,15 @@ impl Conversation {
         {
             self.permitted.insert(*call);
         }
-        let spent = report.spent();
+        let (spent, model) = (report.spent(), report.model());
         exchange.executor.handle(report, &mut self.journal);
+        let files = self.context.ledger.take_changes();
+        if !files.is_empty() {
+            self.journal.append(Record::Seen { files });
+        }
+        if let Some(model) = model {
+            self.use_model_for_turn(model);
+        }
         for spending in spent {
             self.count_call(&spending);
         }

@@ -10,11 +10,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::journal::Journal;
-use super::turn::{Fact, Look};
+use super::turn::{Fact, PromptCheck};
 use crate::executor::Context;
 use crate::executor::pipeline::Report;
-use crate::hooks::occasion::Notification;
-use crate::hooks::{Answer, Event, Occasion};
+use crate::hooks::payload::Notification;
+use crate::hooks::{Answer, Event, Payload};
 use crate::protocol::Block;
 
 /// What the hooks of the session's start have to say to the model.
@@ -39,17 +39,17 @@ impl HookCaller {
     /// Runs the hooks of an event; `None` if the event has none.
     pub fn fire(
         &self,
-        occasion: Occasion,
+        payload: Payload,
         token: CancellationToken,
     ) -> Option<BoxFuture<'static, Answer>> {
         let hooks = self.context.shared.hooks.as_ref()?;
-        if !hooks.wants(occasion.event, occasion.subject()) {
+        if !hooks.wants(payload.event, payload.subject()) {
             return None;
         }
-        let (context, scene) = (self.context.clone(), self.context.scene());
+        let (context, common) = (self.context.clone(), self.context.scene());
         let asking = async move {
             match &context.shared.hooks {
-                Some(hooks) => hooks.fire(&occasion, &scene, &token).await,
+                Some(hooks) => hooks.fire(&payload, &common, &token).await,
                 None => Answer::default(),
             }
         };
@@ -57,13 +57,13 @@ impl HookCaller {
     }
 
     /// Runs the hooks for a message, once those of the session's start are done.
-    pub fn look_at(
+    pub fn check_prompt(
         &self,
         prompt: &[Block],
         starting: Option<Starting>,
         token: CancellationToken,
     ) -> BoxFuture<'static, Answer> {
-        let looking = self.fire(Occasion::user_prompt_submit(&Block::texts(prompt)), token);
+        let looking = self.fire(Payload::user_prompt_submit(&Block::texts(prompt)), token);
         let asking = async move {
             let mut context = match starting {
                 Some(starting) => starting.await,
@@ -88,8 +88,8 @@ impl HookCaller {
         token: CancellationToken,
         reporter: mpsc::Sender<Report>,
     ) {
-        let occasion = Occasion::notification(kind, message);
-        let Some(asking) = self.fire(occasion, token) else {
+        let payload = Payload::notification(kind, message);
+        let Some(asking) = self.fire(payload, token) else {
             return;
         };
         tokio::spawn(async move {
@@ -101,7 +101,7 @@ impl HookCaller {
     }
 }
 
-impl Look {
+impl PromptCheck {
     /// What the answer of hooks means for their message.
     pub fn of(answer: Answer) -> Self {
         let problem = match (&answer.halt, answer.blocked()) {

@@ -14,14 +14,14 @@ use crate::executor::{Observed, Observer};
 use crate::hooks;
 use crate::permissions::{Decision, Verdict};
 use crate::protocol::{
-    AgentEvent, AgentId, AnswerNote, CallEvent, CallOutcome, CallRef, FileDiff, ForPerson, Phase,
-    Seq, SessionEvent, Shown, Told, ToolCall, ToolResult, TurnEvent, TurnId,
+    AgentEvent, AgentId, AnswerNote, CallEvent, CallOutcome, CallRef, Envelope, FileDiff,
+    ForPerson, Phase, Seq, SessionEvent, Shown, ToolCall, ToolResult, TurnEvent, TurnId,
 };
 use crate::session::history::Checkpoint;
 use crate::session::log::Loss;
 use crate::session::record::Changed;
-use crate::session::writer::News;
-use crate::session::{History, Record, Writer, telling};
+use crate::session::writer::LogChange;
+use crate::session::{History, Record, Writer, events};
 use crate::text::compare;
 use crate::tools::files::ContentHash;
 
@@ -35,11 +35,11 @@ pub struct Journal {
     history: History,
     /// When the turn began.
     since: Instant,
-    waiting: VecDeque<Told>,
+    waiting: VecDeque<Envelope>,
     /// Deltas of one kind are combined into one record and one event.
     deltas: Option<Record>,
     /// When the last ones were sent.
-    told_deltas: Option<Instant>,
+    deltas_sent: Option<Instant>,
 }
 
 impl Journal {
@@ -52,7 +52,7 @@ impl Journal {
             since: Instant::now(),
             waiting: VecDeque::new(),
             deltas: None,
-            told_deltas: None,
+            deltas_sent: None,
         }
     }
 
@@ -85,25 +85,26 @@ impl Journal {
 
     fn keep(&mut self, record: Record, shown: Shown) -> Seq {
         let written = self.writer.write(self.agent, &record);
-        for news in written.news {
-            self.tell_news(news);
+        for change in written.changes {
+            self.emit_log_change(change);
         }
         let at = self.since.elapsed();
-        let events = telling::take(record, &mut self.history, self.agent, at, shown);
-        self.waiting.extend(events.into_iter().map(|event| Told {
-            record: Some(written.record),
-            event,
-        }));
+        let events = events::take(record, &mut self.history, self.agent, at, shown);
+        self.waiting
+            .extend(events.into_iter().map(|event| Envelope {
+                record: Some(written.record),
+                event,
+            }));
         written.record.seq
     }
 
     /// Sends an event without a record.
-    pub fn tell(&mut self, event: TurnEvent) {
+    pub fn emit(&mut self, event: TurnEvent) {
         let turn = TurnId {
             agent: self.agent,
             number: self.history.turn(),
         };
-        self.pass_on(AgentEvent::Turn(turn, event));
+        self.send(AgentEvent::Turn(turn, event));
     }
 
     /// Tells the person something.
@@ -121,22 +122,29 @@ impl Journal {
     }
 
     /// Tells the person something that only matters in this run of the program.
-    pub fn remark(&mut self, text: String) {
-        self.tell_session(SessionEvent::Notice(text));
+    pub fn emit_notice(&mut self, text: String) {
+        self.emit_session(SessionEvent::Notice(text));
+    }
+
+    /// The provider has begun to run a call of this tool.
+    pub fn serving(&mut self, call: CallRef, tool: String) {
+        self.append(Record::Arriving { call, tool });
+        let phase = Phase::Running;
+        self.append(Record::Reached { call, phase });
     }
 
     /// Sends an event without a record.
-    pub fn tell_session(&mut self, event: SessionEvent) {
-        self.pass_on(AgentEvent::Session(event));
+    pub fn emit_session(&mut self, event: SessionEvent) {
+        self.send(AgentEvent::Session(event));
     }
 
     /// Sends an event without a record.
-    pub fn tell_call(&mut self, call: CallRef, event: CallEvent) {
+    pub fn emit_call(&mut self, call: CallRef, event: CallEvent) {
         let at = self.since.elapsed();
-        self.pass_on(AgentEvent::Call { call, at, event });
+        self.send(AgentEvent::Call { call, at, event });
     }
 
-    fn pass_on(&mut self, event: AgentEvent) {
+    fn send(&mut self, event: AgentEvent) {
         self.flush_deltas();
         self.waiting.push_back(event.into());
     }
@@ -150,7 +158,7 @@ impl Journal {
             result,
             ran: Duration::ZERO,
             outcome: CallOutcome::Failed,
-            for_person: ForPerson::saying("the model didn't finish writing it"),
+            for_person: ForPerson::sentence("the model didn't finish writing it"),
             shown: Shown::Nothing,
         });
     }
@@ -183,7 +191,7 @@ impl Journal {
     }
 
     /// The next event to send. Everything that it shows is already in the log.
-    pub fn next_event(&mut self) -> Option<Told> {
+    pub fn next_event(&mut self) -> Option<Envelope> {
         if self.deltas_due().is_some_and(|due| due <= Instant::now()) {
             self.flush_deltas();
         }
@@ -193,7 +201,7 @@ impl Journal {
     /// When the waiting deltas are due.
     pub fn deltas_due(&self) -> Option<Instant> {
         self.deltas.as_ref()?;
-        let last = self.told_deltas.unwrap_or(self.since);
+        let last = self.deltas_sent.unwrap_or(self.since);
         Some(last + BETWEEN_DELTAS)
     }
 
@@ -210,22 +218,22 @@ impl Journal {
 
     fn flush_deltas(&mut self) {
         if let Some(record) = self.deltas.take() {
-            self.told_deltas = Some(Instant::now());
+            self.deltas_sent = Some(Instant::now());
             self.keep(record, Shown::Nothing);
         }
     }
 
     /// Checks, before the program ends, that the log file is still where it should be.
-    pub fn make_sure(&mut self) {
-        for news in self.writer.make_sure() {
-            self.tell_news(news);
+    pub fn ensure_saved(&mut self) {
+        for change in self.writer.ensure_saved() {
+            self.emit_log_change(change);
         }
     }
 
     /// Reports a change of the log itself. It has no record, because the log may not be writable.
-    fn tell_news(&mut self, news: News) {
-        let (saving, notice) = match news {
-            News::Restored { path, loss } => {
+    fn emit_log_change(&mut self, change: LogChange) {
+        let (saving, notice) = match change {
+            LogChange::Restored { path, loss } => {
                 let what = match loss {
                     Loss::Removed => "was removed or replaced",
                     Loss::CutShort => "was cut short",
@@ -236,8 +244,8 @@ impl Journal {
                 );
                 (None, notice)
             }
-            News::SavedAgain => (Some(Ok(())), "the session is being saved again".to_owned()),
-            News::Unsaved {
+            LogChange::SavedAgain => (Some(Ok(())), "the session is being saved again".to_owned()),
+            LogChange::Unsaved {
                 path,
                 problem,
                 error,
@@ -265,7 +273,7 @@ impl Journal {
         let settled = verdict.decision() != Decision::Ask || !asks_person;
         self.append(Record::Decision {
             call,
-            by: verdict.in_short(),
+            by: verdict.summary(),
             settled,
             note,
             decision: verdict.decision().name().to_owned(),
@@ -334,11 +342,11 @@ impl Observer for Journal {
                     self.append(Record::Reached { call, phase });
                 }
                 Phase::Validating | Phase::InHooks | Phase::Finishing => {
-                    self.tell_call(call, CallEvent::Reached(phase));
+                    self.emit_call(call, CallEvent::Reached(phase));
                 }
             },
-            Observed::Progress(call, text) => self.tell_call(call, CallEvent::Progress(text)),
-            Observed::Asked(question) => self.tell_call(question.call, CallEvent::Asked(question)),
+            Observed::Progress(call, text) => self.emit_call(call, CallEvent::Progress(text)),
+            Observed::Asked(question) => self.emit_call(question.call, CallEvent::Asked(question)),
             Observed::Decided {
                 call,
                 verdict,
@@ -383,7 +391,7 @@ impl Observer for Journal {
                 let record = Record::Result {
                     call,
                     result,
-                    ran_ms: telling::millis(ran),
+                    ran_ms: events::millis(ran),
                     outcome,
                     for_person,
                     changed: self.changed(call, &shown),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::protocol::{Block, CallInput, Ending, Note, Price, Spending, ToolUse};
 
 /// After this many equal calls in a row, the model is told.
-const TELL_AT: u32 = 3;
+const WARN_AT: u32 = 3;
 /// After this many equal calls in a row, the run ends.
 const END_AT: u32 = 5;
 
@@ -25,7 +25,7 @@ pub struct Limits {
     /// A person can decide to continue anyway.
     pub pauses: bool,
     /// Which steps wait for hooks.
-    pub hooked: Hooked,
+    pub hooked: HookedSteps,
     pub max_turns: Option<u32>,
     pub max_tokens: Option<u64>,
     /// In dollars. Has no effect if the price is unknown; the person is told so.
@@ -35,7 +35,7 @@ pub struct Limits {
 
 /// Which steps wait for hooks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Hooked {
+pub struct HookedSteps {
     /// Each message, before it is sent.
     pub prompts: bool,
     /// The end of the exchange.
@@ -109,7 +109,7 @@ pub(super) struct Repeated {
 
 impl Repeated {
     /// Counts a call. Returns true if it was repeated so often that it must not run again.
-    pub fn is_too_often(&mut self, call: &ToolUse) -> bool {
+    pub fn is_repeated_too_often(&mut self, call: &ToolUse) -> bool {
         // A call with a broken input counts as well.
         let input = call
             .input_raw
@@ -125,7 +125,7 @@ impl Repeated {
             self.last = Some((call.name.clone(), input));
             self.times = 1;
         }
-        let most = self.worst.as_ref().map_or(TELL_AT - 1, |(_, most)| *most);
+        let most = self.worst.as_ref().map_or(WARN_AT - 1, |(_, most)| *most);
         if self.times > most {
             self.worst = Some((call.name.clone(), self.times));
         }

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Conversation, Journal, Limits, Parts};
+use super::{Beginning, Conversation, Journal, Limits, Parts};
 use crate::executor::{Asking, Context, Places, Policy, Shared};
 use crate::hooks::rig::hook;
 use crate::hooks::{Event, Runner};
 use crate::permissions::Rules;
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, Ending, Message, Mode, Phase,
-    RuleList, SessionId, Source, StopReason, Told, ToolUse, TurnSummary,
+    AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, Ending, Envelope, Message, Mode,
+    Phase, RuleList, SessionId, Source, StopReason, ToolUse, TurnSummary,
 };
 use crate::provider::{
     Batch, Provider, ProviderError, ProviderErrorKind, Request, Response, ResponseStream,
@@ -97,12 +97,12 @@ fn done() -> Vec<Block> {
 struct Session {
     shared: Arc<Shared>,
     writer: Writer,
-    events: mpsc::Sender<Told>,
+    events: mpsc::Sender<Envelope>,
     scratch: Scratch,
 }
 
 impl Session {
-    fn new(events: mpsc::Sender<Told>) -> Self {
+    fn new(events: mpsc::Sender<Envelope>) -> Self {
         let scratch = Scratch::new();
         let places = Places {
             workspace: scratch.root.clone(),
@@ -149,6 +149,7 @@ impl Session {
             context: Arc::new(Context::new(self.shared.clone(), tools)),
             policy: Policy::default(),
             limits,
+            prices: Arc::default(),
             retry: retry::Policy::default(),
             max_output_tokens: 1000,
             session: "s".into(),
@@ -162,7 +163,7 @@ impl Session {
     fn recalled(&self, agent: u32) -> History {
         let path = self.scratch.root.with_file_name("log.jsonl");
         let contents = crate::session::log::read_file(&path).expect("a log");
-        assert_eq!(contents.passed_over, 0);
+        assert_eq!(contents.skipped, 0);
         History::of(&contents.lines, AgentId(agent))
     }
 }
@@ -173,7 +174,7 @@ async fn run(
 ) -> (Conversation, TurnSummary) {
     let prompt = vec![Block::text("go")];
     let (_nobody, mut words) = mpsc::unbounded_channel();
-    let running = conversation.run(prompt, &stop, &mut words, |_| {});
+    let running = conversation.run(Beginning::Prompt(prompt), &stop, &mut words, |_| {});
     let summary = running.await;
     (conversation, summary)
 }
@@ -187,7 +188,7 @@ fn results(messages: &[Message]) -> Vec<String> {
 #[expect(clippy::too_many_lines, reason = "one scenario with its checks")]
 #[tokio::test]
 async fn five_conversations_run_at_once_over_one_log() {
-    let (events, mut heard) = mpsc::channel(10_000);
+    let (events, mut received) = mpsc::channel(10_000);
     let session = Session::new(events);
     session.scratch.put("a.txt", "old\n");
     for folder in ["one", "two"] {
@@ -243,9 +244,9 @@ async fn five_conversations_run_at_once_over_one_log() {
     ];
     let ended = tokio::spawn(run(ended, never.clone()));
     // Once both run their commands, one is interrupted and one is ended, while the others continue.
-    let (mut told, mut running) = (Vec::new(), HashSet::new());
+    let (mut all_events, mut running) = (Vec::new(), HashSet::new());
     while running.len() < 2 {
-        let event = heard.recv().await.expect("they live").event;
+        let event = received.recv().await.expect("they live").event;
         if let AgentEvent::Call {
             call,
             event: CallEvent::Reached(Phase::Running),
@@ -255,7 +256,7 @@ async fn five_conversations_run_at_once_over_one_log() {
         {
             running.insert(*call);
         }
-        told.push(event);
+        all_events.push(event);
     }
     stop.cancel();
     outside.cancel();
@@ -319,10 +320,10 @@ async fn five_conversations_run_at_once_over_one_log() {
     // Events can be told apart although every call has the same id on the wire.
     drop(finished);
     drop(session.events);
-    while let Some(event) = heard.recv().await {
-        told.push(event.event);
+    while let Some(event) = received.recv().await {
+        all_events.push(event.event);
     }
-    let mut completed: Vec<(CallRef, CallOutcome)> = told
+    let mut completed: Vec<(CallRef, CallOutcome)> = all_events
         .into_iter()
         .filter_map(|event| match event {
             AgentEvent::Call {

@@ -118,5 +118,6 @@ fn about(question: &QuestionKind) -> &str {
     match question {
         QuestionKind::Permission(request) => &request.reason,
         QuestionKind::Choice(requests) => requests.first().map_or("", |first| &first.question),
+        QuestionKind::Form(form) => &form.message,
     }
 }

@@ -15,7 +15,7 @@ use super::spending::Account;
 use super::words::{PAUSED, STREAM_HINT};
 use crate::protocol::event::TurnSummary;
 use crate::protocol::{
-    Block, CallNumbers, CallRef, Ending, Message, Origin, Spending, StopReason, ToolCall,
+    Block, CallNumbers, CallRef, Ending, Message, Origin, Price, Spending, StopReason, ToolCall,
     ToolResult, Usage,
 };
 use crate::provider::retry::Policy;
@@ -33,7 +33,7 @@ pub enum Fact {
     /// What it was to begin with can't be sent; in words.
     Unsendable(String),
     /// Hooks have answered about a message.
-    Looked(Look),
+    PromptChecked(PromptCheck),
     /// The answer to [`Next::Collect`]: a queued message, if there is one.
     Collected(Option<Vec<Block>>),
     /// It begins with an answer of an earlier run of the program. All calls of the answer are named, in the order of their
@@ -54,6 +54,11 @@ pub enum Fact {
     // ─── Calls ───
     /// All calls of the answer have their results.
     Drained,
+    /// A call has chosen the model of the next requests, which has this price.
+    ModelIs {
+        model: String,
+        price: Option<Price>,
+    },
     /// A subagent has used this much; the limits apply to both together.
     OthersSpent(Spending),
     // ─── Its end ───
@@ -71,7 +76,7 @@ pub enum Fact {
 
 /// What hooks answer about a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Look {
+pub enum PromptCheck {
     /// It is sent, together with this context for the model.
     Fine { context: Vec<String> },
     /// It is not sent.
@@ -93,6 +98,11 @@ pub enum Next {
         call: CallRef,
         fragment: String,
     },
+    /// The provider runs this call.
+    ShowServing {
+        call: CallRef,
+        name: String,
+    },
     /// A complete block that was not streamed as text and is not a call: it belongs in the log.
     Keep {
         block: Block,
@@ -107,7 +117,7 @@ pub enum Next {
     /// Discard what has arrived of the answer.
     Discard,
     /// The answer is incomplete, and what has arrived is kept; in words for the person.
-    TellBroken(String),
+    ReportBroken(String),
     /// Tell the person this.
     Warn(String),
     /// Record this result for a call that never ran.
@@ -129,8 +139,8 @@ pub enum Next {
         then: Vec<Block>,
     },
     // ─── Messages ───
-    /// Run hooks for this message; [`Fact::Looked`] follows.
-    LookAt(Vec<Block>),
+    /// Run hooks for this message; [`Fact::PromptChecked`] follows.
+    CheckPrompt(Vec<Block>),
     /// Add the message to the history.
     Write(Vec<Block>),
     /// Do not send the message that hooks looked at.
@@ -158,7 +168,7 @@ pub enum Next {
         again: bool,
     },
     /// A note for the model that the program wrote.
-    Tell(Vec<Block>),
+    Note(Vec<Block>),
     Finish(Ending),
 }
 
@@ -204,7 +214,7 @@ enum Stage {
     /// A request will be sent again, after a wait.
     Waiting,
     /// The answer is complete; its calls are not.
-    Draining(Box<Whole>),
+    Draining(Box<CompleteAnswer>),
     /// A limit was reached; this follows if the person continues.
     Paused(After),
     /// Hooks are asked whether it may end.
@@ -214,7 +224,7 @@ enum Stage {
 
 /// A complete answer that waits for its results.
 #[derive(Debug, Clone, PartialEq)]
-struct Whole {
+struct CompleteAnswer {
     blocks: Vec<Block>,
     stop_reason: Option<StopReason>,
     usage: Usage,
@@ -280,6 +290,13 @@ impl Turn {
                 self.spent.1.count_other(&spending);
                 Vec::new()
             }
+            (_, Fact::ModelIs { model, price }) => {
+                self.origin.model = model;
+                self.limits.price = price;
+                self.used.reprice(price);
+                self.spent.1.reprice(price);
+                Vec::new()
+            }
             (_, Fact::Halted(reason)) => {
                 self.halted.get_or_insert(reason);
                 Vec::new()
@@ -295,7 +312,7 @@ impl Turn {
                 },
             ) => self.reopened(answer, &calls, continuing),
             (Stage::Begin, Fact::Unsendable(problem)) => self.not_sent(problem),
-            (Stage::Prompting(_), Fact::Looked(look)) => self.looked(look),
+            (Stage::Prompting(_), Fact::PromptChecked(check)) => self.prompt_checked(check),
             (Stage::Collecting, Fact::Collected(None)) => {
                 self.stage = Stage::Asking;
                 let attempt = self.attempt;
@@ -306,9 +323,9 @@ impl Turn {
             (Stage::Asking, Fact::Over(response)) => self.over(*response),
             (Stage::Asking, Fact::Failed(error)) => self.failed(error),
             (Stage::Draining(_), Fact::Drained) => self.all_done(),
-            (Stage::Paused(_), Fact::Continued) => self.gone_on(),
+            (Stage::Paused(_), Fact::Continued) => self.continued(),
             (Stage::Stopping, Fact::MayStop) => self.finish(Ending::Done),
-            (Stage::Stopping, Fact::MustContinue(reason)) => self.must_go_on(&reason),
+            (Stage::Stopping, Fact::MustContinue(reason)) => self.continue_for_hooks(&reason),
             (_, Fact::Interrupted) => self.stopped(),
             // Too early or too late: the exchange has moved on.
             (
@@ -316,7 +333,7 @@ impl Turn {
                 Fact::Prompted(_)
                 | Fact::Reopened { .. }
                 | Fact::Unsendable(_)
-                | Fact::Looked(_)
+                | Fact::PromptChecked(_)
                 | Fact::Collected(_)
                 | Fact::Streamed(_)
                 | Fact::Over(_)
@@ -351,7 +368,7 @@ impl Turn {
     fn prompted(&mut self, prompt: Vec<Block>) -> Vec<Next> {
         if self.limits.hooked.prompts {
             self.stage = Stage::Prompting(prompt.clone());
-            return vec![Next::LookAt(prompt)];
+            return vec![Next::CheckPrompt(prompt)];
         }
         self.write(prompt)
     }
@@ -368,19 +385,19 @@ impl Turn {
         vec![Next::Collect]
     }
 
-    fn looked(&mut self, look: Look) -> Vec<Next> {
+    fn prompt_checked(&mut self, check: PromptCheck) -> Vec<Next> {
         let Stage::Prompting(mut prompt) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return Vec::new();
         };
-        let (problem, ends) = match look {
-            Look::Fine { context } => {
+        let (problem, ends) = match check {
+            PromptCheck::Fine { context } => {
                 if !context.is_empty() {
                     prompt.push(Block::by_hooks(&context.join("\n")));
                 }
                 return self.write(prompt);
             }
-            Look::Refused { problem } => (problem, !self.prompted),
-            Look::Halted { problem } => (problem, true),
+            PromptCheck::Refused { problem } => (problem, !self.prompted),
+            PromptCheck::Halted { problem } => (problem, true),
         };
         if ends {
             return self.not_sent(problem);
@@ -413,8 +430,8 @@ impl Turn {
                 nexts
             }
             Stage::Asking => self.interrupted(),
-            Stage::Draining(whole) => {
-                whole.after = After::End(Ending::Interrupted);
+            Stage::Draining(complete) => {
+                complete.after = After::End(Ending::Interrupted);
                 Vec::new()
             }
             // Nothing is running: calls of a broken answer have delivered their results.
@@ -427,7 +444,7 @@ impl Turn {
 
     fn all_done(&mut self) -> Vec<Next> {
         match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Draining(whole) => self.drained(*whole),
+            Stage::Draining(complete) => self.drained(*complete),
             other => {
                 self.stage = other;
                 Vec::new()
@@ -435,16 +452,16 @@ impl Turn {
         }
     }
 
-    fn gone_on(&mut self) -> Vec<Next> {
+    fn continued(&mut self) -> Vec<Next> {
         let Stage::Paused(after) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return Vec::new();
         };
         self.spent = (0, Account::new(self.limits.price));
         self.repeated = Repeated::default();
-        self.go_on(after)
+        self.proceed(after)
     }
 
-    fn after(&mut self, after: After, goes_on: bool) -> Vec<Next> {
+    fn after(&mut self, after: After, continues: bool) -> Vec<Next> {
         match &after {
             After::End(ending) => return self.finish(ending.clone()),
             After::Loop | After::Broken(_) if self.halted.is_some() => {
@@ -454,7 +471,7 @@ impl Turn {
                     hint: None,
                 });
             }
-            After::Loop if !goes_on => return self.stop(),
+            After::Loop if !continues => return self.stop(),
             After::Loop | After::Broken(_) => {}
         }
         if let Some(ending) = self.pauses.ending() {
@@ -472,7 +489,7 @@ impl Turn {
         } else if let Some(ending) = self.repeated.ending().or(exhausted) {
             return self.finish(ending);
         }
-        self.go_on(after)
+        self.proceed(after)
     }
 
     fn stop(&mut self) -> Vec<Next> {
@@ -492,17 +509,17 @@ impl Turn {
         }]
     }
 
-    fn must_go_on(&mut self, reason: &str) -> Vec<Next> {
+    fn continue_for_hooks(&mut self, reason: &str) -> Vec<Next> {
         self.times_continued += 1;
-        let told = Block::by_hooks(&format!(
+        let note = Block::by_hooks(&format!(
             "You cannot stop yet. A hook of the user says: {reason}"
         ));
-        let mut nexts = vec![Next::Tell(vec![told])];
+        let mut nexts = vec![Next::Note(vec![note])];
         nexts.extend(self.after(After::Loop, true));
         nexts
     }
 
-    fn go_on(&mut self, after: After) -> Vec<Next> {
+    fn proceed(&mut self, after: After) -> Vec<Next> {
         self.repeated.begin_answer();
         match after {
             // The results of calls that ran are sent at least once, however few attempts are allowed.

@@ -105,7 +105,7 @@ fn max_cost_ends_the_loop_if_the_price_is_known() {
         assert_eq!(endings(&nexts), [] as [&Ending; 0]);
         let nexts = used(&mut turn, "b", usage);
         let problem = "cost limit reached: 1.20 of 1.00 (`maxCost`)";
-        let ended = matches!(endings(&nexts)[..], [Ending::Failed { problem: told, .. }] if told == problem);
+        let ended = matches!(endings(&nexts)[..], [Ending::Failed { problem: text, .. }] if text == problem);
         assert_eq!(ended, ends, "{nexts:?}");
     }
 }

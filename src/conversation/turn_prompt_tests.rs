@@ -1,15 +1,15 @@
 //! Messages before they are sent: hooks look at them, queued ones are collected, and a failed request waits.
 
-use super::limits::{Hooked, Limits};
-use super::turn::{Fact, Look, Next, Turn};
+use super::limits::{HookedSteps, Limits};
+use super::turn::{Fact, Next, PromptCheck, Turn};
 use super::turn_tests::{origin, over, text, whole};
 use crate::protocol::{AgentId, Block, CallNumbers, Ending, StopReason};
 use crate::provider::retry::Policy;
 use crate::provider::{ProviderError, ProviderErrorKind};
 
-fn looked_at() -> Turn {
+fn prompted() -> Turn {
     let limits = Limits {
-        hooked: Hooked {
+        hooked: HookedSteps {
             prompts: true,
             end: false,
         },
@@ -25,11 +25,11 @@ fn message(words: &str) -> Vec<Block> {
 
 fn fine(context: &[&str]) -> Fact {
     let context = context.iter().map(|&words| words.to_owned()).collect();
-    Fact::Looked(Look::Fine { context })
+    Fact::PromptChecked(PromptCheck::Fine { context })
 }
 
 fn refused() -> Fact {
-    Fact::Looked(Look::Refused {
+    Fact::PromptChecked(PromptCheck::Refused {
         problem: "no".to_owned(),
     })
 }
@@ -43,7 +43,7 @@ fn not_sent() -> Next {
 
 /// A turn whose first message has passed the hooks and was sent.
 fn sent() -> Turn {
-    let mut turn = looked_at();
+    let mut turn = prompted();
     turn.handle(Fact::Prompted(message("first")));
     turn.handle(fine(&[]));
     let sent = turn.handle(Fact::Collected(None));
@@ -53,10 +53,10 @@ fn sent() -> Turn {
 
 #[test]
 fn a_message_waits_for_hooks_and_carries_their_context() {
-    let mut turn = looked_at();
+    let mut turn = prompted();
     let prompt = message("first");
     let nexts = turn.handle(Fact::Prompted(prompt.clone()));
-    assert_eq!(nexts, [Next::LookAt(prompt.clone())]);
+    assert_eq!(nexts, [Next::CheckPrompt(prompt.clone())]);
     let written = [prompt, vec![Block::by_hooks("mind the step\nand the gap")]].concat();
     assert_eq!(
         turn.handle(fine(&["mind the step", "and the gap"])),
@@ -70,7 +70,7 @@ fn a_message_waits_for_hooks_and_carries_their_context() {
 
 #[test]
 fn a_refused_first_message_ends_the_exchange() {
-    let mut turn = looked_at();
+    let mut turn = prompted();
     turn.handle(Fact::Prompted(message("first")));
     assert_eq!(turn.handle(refused()), [Next::Refuse, not_sent()]);
     assert_eq!(turn.handle(fine(&[])), []);
@@ -78,7 +78,7 @@ fn a_refused_first_message_ends_the_exchange() {
 
 #[test]
 fn a_message_that_could_not_be_made_is_not_sent() {
-    let mut turn = looked_at();
+    let mut turn = prompted();
     let nexts = turn.handle(Fact::Unsendable("no".to_owned()));
     assert_eq!(nexts, [Next::Refuse, not_sent()]);
     assert_eq!(turn.handle(Fact::Prompted(message("late"))), []);
@@ -89,7 +89,7 @@ fn a_message_that_could_not_be_made_is_not_sent() {
 
 #[test]
 fn an_interrupt_before_the_message_is_there_ends_the_exchange() {
-    let mut turn = looked_at();
+    let mut turn = prompted();
     let text = "your message was not sent: you stopped it while its commands were running";
     assert_eq!(
         turn.handle(Fact::Interrupted),
@@ -114,10 +114,10 @@ fn a_refused_later_message_is_left_out_and_a_halt_ends_the_exchange() {
         );
         let later = message("later");
         let nexts = turn.handle(Fact::Collected(Some(later.clone())));
-        assert_eq!(nexts, [Next::LookAt(later)]);
+        assert_eq!(nexts, [Next::CheckPrompt(later)]);
         if halts {
             let problem = "no".to_owned();
-            let halted = turn.handle(Fact::Looked(Look::Halted { problem }));
+            let halted = turn.handle(Fact::PromptChecked(PromptCheck::Halted { problem }));
             assert_eq!(halted, [Next::Refuse, not_sent()]);
         } else {
             assert_eq!(
@@ -130,7 +130,7 @@ fn a_refused_later_message_is_left_out_and_a_halt_ends_the_exchange() {
 
 #[test]
 fn a_message_is_not_sent_if_the_person_interrupts_its_hooks() {
-    let mut turn = looked_at();
+    let mut turn = prompted();
     turn.handle(Fact::Prompted(message("first")));
     let nexts = turn.handle(Fact::Interrupted);
     assert_eq!(nexts.first(), Some(&Next::Refuse));

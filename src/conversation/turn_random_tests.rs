@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::limits::{Hooked, Limits};
+use super::limits::{HookedSteps, Limits};
 use super::turn::{Fact, Next, Turn};
 use super::turn_tests::{Driven, call_with, origin};
 use crate::protocol::{AgentId, Block, CallNumbers, CallRef, Message, StopReason, WireId};
@@ -66,7 +66,7 @@ struct Rig {
     last: Option<Next>,
     over: bool,
     /// Whether hooks make it continue when it would end.
-    hooks_say: Vec<bool>,
+    hook_answers: Vec<bool>,
 }
 
 impl Rig {
@@ -85,7 +85,7 @@ impl Rig {
             next_id: 0,
             last: None,
             over: false,
-            hooks_say: Vec::new(),
+            hook_answers: Vec::new(),
         }
     }
 
@@ -133,14 +133,15 @@ impl Rig {
                 }
                 Next::ShowText(_)
                 | Next::ShowThinking(_)
+                | Next::ShowServing { .. }
                 | Next::ShowInputStarted { .. }
                 | Next::ShowInput { .. }
                 | Next::Keep { .. }
                 | Next::Discard
-                | Next::TellBroken(_)
+                | Next::ReportBroken(_)
                 | Next::Warn(_)
                 | Next::Count(_)
-                | Next::Tell(_)
+                | Next::Note(_)
                 | Next::Write(_)
                 | Next::Refuse => {}
                 Next::AskToStop { .. } => {
@@ -148,13 +149,13 @@ impl Rig {
                     asked_to_stop = true;
                 }
                 Next::Pause { .. } => panic!("nobody is there to wait for"),
-                Next::LookAt(_) => panic!("no hooks look at messages"),
+                Next::CheckPrompt(_) => panic!("no hooks look at messages"),
                 Next::Collect => panic!("answered by the driver"),
             }
             self.last = Some(next);
         }
         if asked_to_stop {
-            let fact = match self.hooks_say.pop() {
+            let fact = match self.hook_answers.pop() {
                 Some(true) => Fact::MustContinue("more".into()),
                 Some(false) | None => Fact::MayStop,
             };
@@ -263,12 +264,12 @@ proptest! {
     fn every_executed_call_has_one_result_before_the_next_request_or_the_end(
         replies in prop::collection::vec(reply(), 1..12),
         max_turns in prop::option::of(1_u32..6),
-        hooks_say in prop::collection::vec(any::<bool>(), 0..4),
+        hook_answers in prop::collection::vec(any::<bool>(), 0..4),
         halts in prop::option::of(0_usize..12),
     ) {
-        let hooked = Hooked { end: !hooks_say.is_empty(), prompts: false };
+        let hooked = HookedSteps { end: !hook_answers.is_empty(), prompts: false };
         let mut rig = Rig::new(Limits { hooked, max_turns, ..Limits::default() });
-        rig.hooks_say = hooks_say;
+        rig.hook_answers = hook_answers;
         for (at, reply) in replies.iter().enumerate() {
             if halts == Some(at) {
                 rig.feed(Fact::Halted("enough".into()));

@@ -166,7 +166,7 @@ pub(crate) fn deliver_from(first: u32, results: &[ToolResult]) -> Next {
 }
 
 /// The stream broke, and was not requested again.
-fn broken_off() -> Next {
+fn stream_broken() -> Next {
     Next::Finish(Ending::Failed {
         problem: "the connection to the provider broke: unexpected end".into(),
         hint: Some(super::words::STREAM_HINT.into()),
@@ -228,6 +228,34 @@ fn a_call_is_handed_over_when_its_block_ends() {
     let shown = turn.handle(Fact::Streamed(started));
     assert!(matches!(shown[..], [Next::ShowInputStarted { .. }]));
     assert_eq!(turn.handle(ended(call("a"))), [execute("a")]);
+}
+
+#[test]
+fn a_search_of_the_provider_is_one_call_from_its_beginning_to_its_result() {
+    let mut turn = turn();
+    let serving = |id: &str| {
+        Fact::Streamed(StreamEvent::Serving {
+            id: id.into(),
+            name: "web_search".into(),
+        })
+    };
+    let item = |id: &str| Block::Other {
+        wire_type: "web_search_call".into(),
+        start: json!({"type": "web_search_call", "id": id, "status": "completed"}),
+    };
+    let call = CallRef::main(1);
+    let name = "web_search".to_owned();
+    assert_eq!(
+        turn.handle(serving("ws")),
+        [Next::ShowServing { call, name }]
+    );
+    let ended = |id: &str| Fact::Streamed(StreamEvent::BlockEnded(item(id)));
+    let kept = |id: &str, number| Next::Keep {
+        block: item(id),
+        call: Some(CallRef::main(number)),
+    };
+    assert_eq!(turn.handle(ended("ws")), [kept("ws", 1)]);
+    assert_eq!(turn.handle(ended("unannounced")), [kept("unannounced", 2)]);
 }
 
 #[test]
@@ -313,7 +341,7 @@ fn a_stream_that_breaks_after_a_call_keeps_complete_blocks_and_continues() {
     let kept = "The connection broke; what had arrived was kept".to_owned();
     assert_eq!(
         turn.handle(over(broken(true))),
-        [Next::TellBroken(kept), Next::Drain]
+        [Next::ReportBroken(kept), Next::Drain]
     );
     let nexts = turn.handle(Fact::Drained);
     assert_eq!(
@@ -325,7 +353,7 @@ fn a_stream_that_breaks_after_a_call_keeps_complete_blocks_and_continues() {
     );
     let problem = "the connection to the provider broke: unexpected end";
     assert!(
-        matches!(&nexts[2..], [Next::Wait { problem: said, attempt: 1, .. }] if said == problem),
+        matches!(&nexts[2..], [Next::Wait { problem: reason, attempt: 1, .. }] if reason == problem),
         "it is said why, and waited: {nexts:?}"
     );
 }
@@ -339,7 +367,10 @@ fn answers_that_keep_breaking_after_a_call_end_the_run() {
         turn.handle(over(broken(true)));
         last = turn.handle(Fact::Drained);
     }
-    assert_eq!(last[1..], [deliver_from(4, &[result("d")]), broken_off()]);
+    assert_eq!(
+        last[1..],
+        [deliver_from(4, &[result("d")]), stream_broken()]
+    );
 }
 
 #[test]
@@ -349,10 +380,10 @@ fn a_final_error_of_a_stream_ends_the_run_with_the_results_delivered() {
     turn.handle(over(broken(false)));
     assert_eq!(
         turn.handle(Fact::Drained)[1..],
-        [deliver(&[result("a")]), broken_off()]
+        [deliver(&[result("a")]), stream_broken()]
     );
     let nexts = limited(Limits::default()).handle(over(broken(false)));
-    assert_eq!(nexts, [Next::Discard, broken_off()]);
+    assert_eq!(nexts, [Next::Discard, stream_broken()]);
 }
 
 #[test]
@@ -411,7 +442,7 @@ fn a_call_cut_off_by_max_tokens_is_not_executed_and_the_loop_continues() {
     let Block::ToolUse(broken_call) = block.clone() else {
         panic!("a call, not {block:?}");
     };
-    let told = ToolResult::error(
+    let notes = ToolResult::error(
         "a".into(),
         "Write was not executed: the answer reached its length limit inside the call's input. Make the call again with \
          a smaller input, in several steps if need be",
@@ -427,10 +458,10 @@ fn a_call_cut_off_by_max_tokens_is_not_executed_and_the_loop_continues() {
                     name: broken_call.name,
                     input: broken_call.input,
                 },
-                result: told.clone(),
+                result: notes.clone(),
             },
             answer(&[block], Some(StopReason::MaxTokens)),
-            deliver(&[told]),
+            deliver(&[notes]),
             Next::Send { attempt: 0 }
         ]
     );
@@ -438,7 +469,7 @@ fn a_call_cut_off_by_max_tokens_is_not_executed_and_the_loop_continues() {
 
 #[test]
 fn an_input_that_is_not_an_object_is_shown_to_the_model() {
-    let told = |block| {
+    let notes = |block| {
         let nexts = give(&mut turn(), &[block], StopReason::ToolUse);
         match &nexts[1] {
             Next::Settle { result, .. } => result.as_sent().as_text(),
@@ -446,11 +477,11 @@ fn an_input_that_is_not_an_object_is_shown_to_the_model() {
         }
     };
     assert_eq!(
-        told(half_call("a", "[1]")),
+        notes(half_call("a", "[1]")),
         "<tool_use_error>Write was not executed: its input is not a JSON object. What came begins with: \
          [1]</tool_use_error>"
     );
-    let without_raw = told(call_with("a", json!(3)));
+    let without_raw = notes(call_with("a", json!(3)));
     assert!(without_raw.contains("not a JSON object"), "{without_raw}");
 }
 
@@ -458,16 +489,16 @@ fn an_input_that_is_not_an_object_is_shown_to_the_model() {
 fn the_third_equal_call_warns_the_model_and_the_fifth_ends_the_run() {
     let mut turn = turn();
     let same = |id: &str| call_with(id, json!({"file_path": "x"}));
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     let mut last = Vec::new();
     for id in ["a", "b", "c", "d", "e"] {
         last = give(&mut turn, &[same(id)], StopReason::ToolUse);
-        told.push(
+        notes.push(
             last.iter()
                 .any(|next| matches!(next, Next::Deliver { then, .. } if !then.is_empty())),
         );
     }
-    assert_eq!(told, [false, false, true, true, true]);
+    assert_eq!(notes, [false, false, true, true, true]);
     assert!(!last.iter().any(|next| matches!(next, Next::Execute(_))));
     assert!(last.iter().any(|next| matches!(next, Next::Settle { .. })));
     let ending = Ending::Failed {

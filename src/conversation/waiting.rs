@@ -14,8 +14,10 @@ pub(super) enum Waiting {
     Open(BoxFuture<'static, Result<Box<dyn ResponseStream>, ProviderError>>),
     Stream(Box<dyn ResponseStream>),
     NextTry(Instant),
+    /// The tools are about to change; then this attempt is sent.
+    Tools(BoxFuture<'static, ()>, u32),
     /// Hooks look at a message.
-    Look(BoxFuture<'static, hooks::Answer>),
+    PromptCheck(BoxFuture<'static, hooks::Answer>),
     /// Hooks are asked whether the turn may end.
     MayStop(BoxFuture<'static, hooks::Answer>),
 }
@@ -25,8 +27,9 @@ pub(super) enum Arrived {
     Opened(Result<Box<dyn ResponseStream>, ProviderError>),
     Batch(Batch),
     TimeToTry,
-    TimeToTell,
-    Looked(hooks::Answer),
+    ToolsSettled(u32),
+    DeltasDue,
+    PromptChecked(hooks::Answer),
     MayStop(hooks::Answer),
     Report(Report),
 }
@@ -42,7 +45,11 @@ impl Waiting {
                 sleep_until(*at).await;
                 Arrived::TimeToTry
             }
-            Waiting::Look(asking) => Arrived::Looked(asking.await),
+            Waiting::Tools(settling, attempt) => {
+                settling.await;
+                Arrived::ToolsSettled(*attempt)
+            }
+            Waiting::PromptCheck(asking) => Arrived::PromptChecked(asking.await),
             Waiting::MayStop(asking) => Arrived::MayStop(asking.await),
         };
         *self = Waiting::Nothing;

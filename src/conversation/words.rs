@@ -6,7 +6,7 @@ use crate::protocol::{Ending, StopReason, ToolResult, ToolUse};
 use crate::provider::{StreamError, StreamErrorKind};
 
 /// About an answer that is empty or blank.
-pub(super) const NOTHING_SAID: &str = "the model returned an empty answer";
+pub(super) const EMPTY_ANSWER: &str = "the model returned an empty answer";
 /// About an answer that continues after a pause.
 pub(super) const PAUSED: &str = "the provider paused the answer";
 
@@ -77,7 +77,7 @@ pub(super) fn cut_short(stop_reason: Option<&StopReason>) -> Option<String> {
 /// The ending of an exchange without any text or call.
 pub(super) fn silent(problem: Option<String>) -> Ending {
     Ending::Failed {
-        problem: problem.unwrap_or_else(|| NOTHING_SAID.to_owned()),
+        problem: problem.unwrap_or_else(|| EMPTY_ANSWER.to_owned()),
         hint: Some("rephrase the request, or switch the model with --model".into()),
     }
 }

@@ -58,7 +58,7 @@ fn a_call_that_is_stopped_while_it_waits_was_not_started() {
     let mut rig = Rig::calls("rr");
     must_be_alone(&mut rig, "0");
     rig.handle(Input::Cancelled("0".into()));
-    assert_eq!(rig.told_to_stop(), ["0"]);
+    assert_eq!(rig.stop_requests(), ["0"]);
     rig.succeed("1");
     assert_eq!(proceeded(&rig), [], "it is already stopping");
     rig.stopped("0");
@@ -77,7 +77,7 @@ fn a_call_of_the_person_runs_at_the_same_time_as_any_other() {
     assert_eq!(rig.begun(), ["0", "1", "2"]);
     rig.fail("1");
     assert_eq!(
-        rig.told_to_stop(),
+        rig.stop_requests(),
         [] as [&str; 0],
         "nor does it stop others"
     );

@@ -100,7 +100,7 @@ async fn calls_with_the_same_id_on_the_wire_are_answered_separately() {
     }
     rig.pass(secs(1)).await;
     rig.answer("b", Answer::Allow);
-    rig.tell(|executor, seen| executor.cancel("c".into(), seen));
+    rig.control(|executor, seen| executor.cancel("c".into(), seen));
     rig.pass(secs(1)).await;
     assert_eq!(rig.called(), ["b"]);
     rig.answer("a", Answer::Deny { reason: None });
@@ -206,7 +206,7 @@ async fn a_call_that_has_its_result_no_longer_asks() {
     rig.add(unsafe_("a"));
     // Its question has been sent but not received.
     tokio::time::sleep(secs(1)).await;
-    rig.tell(|executor, seen| executor.answer_by_hand("a".into(), "typed".into(), seen));
+    rig.control(|executor, seen| executor.answer_by_hand("a".into(), "typed".into(), seen));
     rig.pass(secs(1)).await;
     assert_eq!(asked(&rig), Vec::<&str>::new());
 }
@@ -224,7 +224,7 @@ async fn the_current_mode_decides() {
 }
 
 /// The result of a call of a built-in tool without a person, with this deny rule.
-async fn told(denied: &str, tool: &str, input: serde_json::Value) -> String {
+async fn error_text(denied: &str, tool: &str, input: serde_json::Value) -> String {
     let mut rules = Rules::default();
     let source = Source::Session;
     let added = rules.add(RuleList::Deny, denied, &source);
@@ -252,20 +252,20 @@ async fn only_a_call_that_may_read_a_file_learns_whether_it_exists() {
         outside.path().to_owned(),
     ];
     for tool in ["Read", "Edit", "Write", "Grep", "Glob"] {
-        let told_about = async |path: &std::path::Path| {
+        let error_about = async |path: &std::path::Path| {
             let input = match tool {
                 "Read" => json!({ "file_path": path }),
                 "Edit" => json!({ "file_path": path, "old_string": "a", "new_string": "b" }),
                 "Write" => json!({ "file_path": path, "content": "b" }),
                 _ => json!({ "pattern": "x", "path": path }),
             };
-            let told = told("Read(.env)", tool, input).await;
-            told.replace(&path.display().to_string(), "PATH")
+            let text = error_text("Read(.env)", tool, input).await;
+            text.replace(&path.display().to_string(), "PATH")
         };
-        let there = told_about(&paths[0]).await;
+        let there = error_about(&paths[0]).await;
         assert!(there.contains("has been denied"), "{tool}: {there}");
         for path in &paths[1..] {
-            assert_eq!(told_about(path).await, there, "{tool} {}", path.display());
+            assert_eq!(error_about(path).await, there, "{tool} {}", path.display());
         }
     }
 }
@@ -273,12 +273,12 @@ async fn only_a_call_that_may_read_a_file_learns_whether_it_exists() {
 #[tokio::test]
 async fn a_deny_rule_hides_whether_a_file_exists_and_errors_in_the_workspace_are_reported_at_once()
 {
-    let denied = told("Read(.env)", "Read", json!({ "file_path": ".env" })).await;
+    let denied = error_text("Read(.env)", "Read", json!({ "file_path": ".env" })).await;
     assert!(denied.contains("has been denied"), "{denied}");
-    let missing = told("Read(.env)", "Read", json!({ "file_path": "missing" })).await;
+    let missing = error_text("Read(.env)", "Read", json!({ "file_path": "missing" })).await;
     assert!(missing.contains("does not exist"), "{missing}");
     let edit = json!({ "file_path": "missing", "old_string": "a", "new_string": "b" });
-    let missing = told("Read(.env)", "Edit", edit).await;
+    let missing = error_text("Read(.env)", "Edit", edit).await;
     assert!(missing.contains("does not exist"), "{missing}");
 }
 
@@ -294,6 +294,6 @@ async fn an_allowed_call_learns_that_a_file_does_not_exist() {
     rig.request("a").await;
     rig.answer("a", Answer::Allow);
     rig.stream_ended();
-    let told = rig.deliver().await.results.concat();
-    assert!(told.contains("does not exist"), "{told}");
+    let text = rig.deliver().await.results.concat();
+    assert!(text.contains("does not exist"), "{text}");
 }

@@ -8,10 +8,10 @@ use tokio::sync::oneshot;
 
 use super::permission::{Authority, Permit, granted};
 use super::pipeline::{CallRun, Failure, Report, denied, denied_text};
-use super::shared::Stance;
+use super::shared::ActivePolicy;
 use crate::hooks::output::shortened;
-use crate::hooks::{Answer, Event, Occasion};
-use crate::permissions::{Cause, Decision, HookWord, Verdict};
+use crate::hooks::{Answer, Event, Payload};
+use crate::permissions::{Cause, Decision, HookDecision, Verdict};
 use crate::protocol::{CallInput, Phase, ToolCall, ToolResult};
 use crate::tools::any::AnyTool;
 use crate::tools::{ToolCx, ToolError, ToolErrorKind, ToolOutput, Validated};
@@ -21,8 +21,8 @@ const LONGEST_INPUT: usize = 2_000;
 
 /// What hooks answered before a call.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
-    pub word: Option<HookWord>,
+pub(super) struct HookAnswers {
+    pub decision: Option<HookDecision>,
     /// The input from a hook, and which hook.
     pub rewritten: Option<(CallInput, String)>,
     /// What the rules say about the input before the hooks changed it.
@@ -33,7 +33,7 @@ pub(super) struct Heard {
 #[derive(Debug)]
 pub(super) struct Judged {
     pub verdict: Verdict,
-    stance: Stance,
+    active_policy: ActivePolicy,
 }
 
 /// A call that asks.
@@ -41,12 +41,12 @@ pub(super) struct Case<'c> {
     pub call: &'c ToolCall,
     pub tool: &'c dyn AnyTool,
     pub cx: &'c ToolCx,
-    pub heard: &'c Heard,
+    pub hook_answers: &'c HookAnswers,
     /// The tool itself wants the person to confirm it.
-    pub insists: bool,
+    pub needs_confirmation: bool,
 }
 
-impl Heard {
+impl HookAnswers {
     /// A call that starts again must start with the same input.
     pub fn with_input(&self, mut permit: Permit) -> Permit {
         if let Some((input, _)) = &self.rewritten {
@@ -57,9 +57,9 @@ impl Heard {
 }
 
 impl Judged {
-    pub fn still_holds(&self, stance: &Stance) -> bool {
-        let Stance { mode, rules } = &self.stance;
-        *mode == stance.mode && std::sync::Arc::ptr_eq(rules, &stance.rules)
+    pub fn is_current(&self, active_policy: &ActivePolicy) -> bool {
+        let ActivePolicy { mode, rules } = &self.active_policy;
+        *mode == active_policy.mode && std::sync::Arc::ptr_eq(rules, &active_policy.rules)
     }
 }
 
@@ -79,37 +79,38 @@ impl Failure {
 
 impl CallRun {
     /// Runs the hooks of `PreToolUse`, and at the same time asks rules and classifier. Notes for the model go to
-    /// `told`.
-    pub(super) async fn hear_hooks(
+    /// `notes`.
+    pub(super) async fn run_pre_hooks(
         &self,
         call: &ToolCall,
         tool: &dyn AnyTool,
-        told: &mut Vec<String>,
-    ) -> Result<Heard, Failure> {
+        notes: &mut Vec<String>,
+    ) -> Result<HookAnswers, Failure> {
         match self.authority {
             Authority::Model | Authority::Person => {}
-            Authority::Permitted(_) | Authority::Typed => return Ok(Heard::default()),
+            Authority::Permitted(_) | Authority::Typed => return Ok(HookAnswers::default()),
         }
         self.read_settings_again().await;
-        let Some(asking) = self.fire(Event::PreToolUse, call, || Occasion::pre_tool_use(call))
+        let Some(asking) = self.fire(Event::PreToolUse, call, || Payload::pre_tool_use(call))
         else {
-            return Ok(Heard::default());
+            return Ok(HookAnswers::default());
         };
         self.reach(call, Phase::InHooks).await;
-        let stance = self.context.stance();
+        let active_policy = self.context.active_policy();
         let both = async {
             // The hooks are polled first, so that they run while the rules are checked.
-            let (answer, verdict) = tokio::join!(biased; asking, self.judge(call, tool, &stance));
+            let (answer, verdict) =
+                tokio::join!(biased; asking, self.judge(call, tool, &active_policy));
             Ok((answer, verdict))
         };
         let (answer, verdict) = self.unless_cancelled(call, both).await?;
         let answer = self.note(answer).await;
-        told.extend(answer.context);
+        notes.extend(answer.context);
         if let Some(halt) = answer.halt {
             let text = halt.to_string();
             self.report(Report::Halted(text.clone())).await;
             let verdict = Verdict::deny(Cause::Hook(halt.by), text.clone());
-            let sentence = verdict.in_short();
+            let sentence = verdict.summary();
             self.decided(call, verdict).await;
             return Err(denied(call, denied_text(call, &text), sentence));
         }
@@ -118,10 +119,13 @@ impl CallRun {
             .map(|(input, by)| (CallInput::from(input), by))
             .filter(|(input, _)| *input != call.input);
         let judged = match &rewritten {
-            None => Some(Judged { verdict, stance }),
+            None => Some(Judged {
+                verdict,
+                active_policy,
+            }),
             Some((input, by)) => {
                 let input = shortened(&input.to_string(), LONGEST_INPUT, usize::MAX);
-                told.push(format!(
+                notes.push(format!(
                     "A hook of the user changed the input of this call. It was handled as if you had written: {input}"
                 ));
                 let notice = format!("the hook {by} changed the input of {}: {input}", call.name);
@@ -133,31 +137,31 @@ impl CallRun {
             let rewritten = Report::Rewritten(call.call, input, by);
             self.report(rewritten).await;
         }
-        Ok(Heard {
-            word: answer.word,
+        Ok(HookAnswers {
+            decision: answer.decision,
             rewritten,
             judged,
         })
     }
 
     /// Runs the hooks of a call that has ended.
-    pub(super) async fn hear_hooks_afterwards(
+    pub(super) async fn run_post_hooks(
         &self,
         call: &ToolCall,
         tool: &dyn AnyTool,
         output: &Result<ToolOutput, ToolError>,
-        told: &mut Vec<String>,
+        notes: &mut Vec<String>,
     ) {
         if self.context.shared.hooks.is_none() || matches!(self.authority, Authority::Typed) {
             return;
         }
         let asking = match output {
             Ok(output) => self.fire(Event::PostToolUse, call, || {
-                Occasion::post_tool_use(call, &tool.touches(&call.input), &output.for_model)
+                Payload::post_tool_use(call, &tool.touches(&call.input), &output.for_model)
             }),
             Err(error) if error.kind == ToolErrorKind::Cancelled => None,
             Err(error) => self.fire(Event::PostToolUseFailure, call, || {
-                Occasion::post_tool_use_failure(call, &error.message)
+                Payload::post_tool_use_failure(call, &error.message)
             }),
         };
         let Some(asking) = asking else {
@@ -167,10 +171,13 @@ impl CallRun {
         // A cancelled hook has no answer; the call keeps its result.
         let answer = asking.await;
         let answer = self.note(answer).await;
-        if let Some(word) = answer.blocked() {
-            told.push(format!("The hook {} objects: {}", word.by, word.reason));
+        if let Some(decision) = answer.blocked() {
+            notes.push(format!(
+                "The hook {} objects: {}",
+                decision.by, decision.reason
+            ));
         }
-        told.extend(answer.context);
+        notes.extend(answer.context);
         if let Some(halt) = answer.halt {
             self.report(Report::Halted(halt.to_string())).await;
         }
@@ -179,7 +186,7 @@ impl CallRun {
     /// The hooks that may answer for the person.
     pub(super) fn ask_hooks(&self, call: &ToolCall) -> Option<BoxFuture<'_, Answer>> {
         self.fire(Event::PermissionRequest, call, || {
-            Occasion::permission_request(call)
+            Payload::permission_request(call)
         })
     }
 
@@ -193,29 +200,29 @@ impl CallRun {
         if let Some(halt) = &answer.halt {
             self.report(Report::Halted(halt.to_string())).await;
         }
-        let Some(word) = answer.word else {
+        let Some(decision) = answer.decision else {
             return Ok(None);
         };
-        if word.decision == Decision::Deny {
-            let reason = format!("{} (the hook {} denies it)", word.reason, word.by);
-            let verdict = Verdict::deny(Cause::Hook(word.by), reason);
+        if decision.decision == Decision::Deny {
+            let reason = format!("{} (the hook {} denies it)", decision.reason, decision.by);
+            let verdict = Verdict::deny(Cause::Hook(decision.by), reason);
             let text = denied_text(case.call, verdict.reason());
-            let sentence = verdict.in_short();
+            let sentence = verdict.summary();
             self.decided(case.call, verdict).await;
             return Err(denied(case.call, text, sentence));
         }
-        if word.decision == Decision::Ask {
+        if decision.decision == Decision::Ask {
             return Ok(None);
         }
         let allowed = match answer.updated_input {
-            None => self.allowed_by(case, &word, case.call).await,
+            None => self.allowed_by(case, &decision, case.call).await,
             Some((input, _)) => {
                 let call = ToolCall {
                     input: input.into(),
                     ..case.call.clone()
                 };
                 match self.check(&call, case.tool, case.cx).await {
-                    Ok(Validated::Fine) => self.allowed_by(case, &word, &call).await,
+                    Ok(Validated::Fine) => self.allowed_by(case, &decision, &call).await,
                     Ok(Validated::Ask(why)) => Err(why),
                     Err(failure) => Err(failure.result.as_text()),
                 }
@@ -224,7 +231,10 @@ impl CallRun {
         match allowed {
             Ok(permit) => Ok(Some(permit)),
             Err(why) => {
-                let notice = format!("the hook {} allows it, but it still asks: {why}", word.by);
+                let notice = format!(
+                    "the hook {} allows it, but it still asks: {why}",
+                    decision.by
+                );
                 self.notice(notice).await;
                 Ok(None)
             }
@@ -235,26 +245,26 @@ impl CallRun {
     async fn allowed_by(
         &self,
         case: &Case<'_>,
-        word: &HookWord,
+        decision: &HookDecision,
         call: &ToolCall,
     ) -> Result<Permit, String> {
-        if case.insists {
+        if case.needs_confirmation {
             return Err("the tool itself asks first".to_owned());
         }
         // If a hook before the call wants to ask, that stays.
         if case
-            .heard
-            .word
+            .hook_answers
+            .decision
             .as_ref()
             .is_some_and(|before| before.decision == Decision::Ask)
         {
             return Err("another hook asks first".to_owned());
         }
-        let heard = Heard {
-            word: Some(word.clone()),
-            ..Heard::default()
+        let hook_answers = HookAnswers {
+            decision: Some(decision.clone()),
+            ..HookAnswers::default()
         };
-        let verdict = self.decision(call, case.tool, &heard).await;
+        let verdict = self.decision(call, case.tool, &hook_answers).await;
         if verdict.decision() != Decision::Allow {
             return Err(verdict.reason().to_owned());
         }
@@ -263,7 +273,7 @@ impl CallRun {
         if call.input != case.call.input {
             permit.input = Some(call.input.clone());
             let (id, input) = (call.call, call.input.clone());
-            self.report(Report::Rewritten(id, input, word.by.clone()))
+            self.report(Report::Rewritten(id, input, decision.by.clone()))
                 .await;
         }
         Ok(permit)
@@ -293,14 +303,14 @@ impl CallRun {
         &self,
         event: Event,
         call: &ToolCall,
-        occasion: impl FnOnce() -> Occasion,
+        payload: impl FnOnce() -> Payload,
     ) -> Option<BoxFuture<'_, Answer>> {
         let hooks = self.context.shared.hooks.as_ref()?;
         if !hooks.wants(event, &call.name) {
             return None;
         }
-        let (occasion, scene) = (occasion(), self.context.scene());
-        Some(async move { hooks.fire(&occasion, &scene, &self.cancel).await }.boxed())
+        let (payload, common) = (payload(), self.context.scene());
+        Some(async move { hooks.fire(&payload, &common, &self.cancel).await }.boxed())
     }
 
     /// Tells the person what hooks have to say.

@@ -5,11 +5,12 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use serde_json::Value;
 
-use super::shared::{Shared, Stance};
+use super::shared::{ActivePolicy, Shared};
 use crate::config::logged;
-use crate::hooks::Scene;
+use crate::hooks::CommonFields;
 use crate::permissions::{
-    Asked, Links, RealLinks, Remembered, Rule, RuleList, Rules, Source, Verdict, World, decide,
+    CallDetails, Links, RealLinks, Remembered, Rule, RuleList, Rules, Source, Verdict, World,
+    decide,
 };
 use crate::protocol::{Allows, Mode};
 use crate::tools::custom;
@@ -52,16 +53,16 @@ impl Context {
     }
 
     /// The mode and the rules for its calls.
-    pub fn stance(&self) -> Stance {
-        let mut stance = self.shared.stance();
+    pub fn active_policy(&self) -> ActivePolicy {
+        let mut active_policy = self.shared.active_policy();
         let for_turn = self.for_turn.read().unwrap_or_else(PoisonError::into_inner);
         if !for_turn.is_empty() {
-            let rules = Arc::make_mut(&mut stance.rules);
+            let rules = Arc::make_mut(&mut active_policy.rules);
             rules.allow.extend(for_turn.iter().cloned());
         }
-        Stance {
-            mode: self.tightened(stance.mode),
-            ..stance
+        ActivePolicy {
+            mode: self.tightened(active_policy.mode),
+            ..active_policy
         }
     }
 
@@ -102,7 +103,7 @@ impl Context {
     /// problems found, or `None` if nothing has changed. Costs a few file system calls.
     pub fn refresh_extensions(&self) -> Option<Vec<String>> {
         let catalogue = self.shared.catalogue.as_ref();
-        let catalogue = catalogue.filter(|_| self.starter.leads_on())?;
+        let catalogue = catalogue.filter(|_| self.starter.can_start())?;
         let mut problems = catalogue.refresh()?;
         let now = catalogue.now();
         problems.extend(self.tools.change(|all| custom::replace(all, &now.tools)));
@@ -110,20 +111,26 @@ impl Context {
         Some(problems)
     }
 
+    /// Offers only the tools that the rules and the mode leave.
+    pub fn follow_policy(&self) {
+        let ActivePolicy { mode, rules } = self.active_policy();
+        self.tools.follow(&rules, mode);
+    }
+
     /// What would be decided about a call; `None` if the tool does not exist.
     pub async fn judge(&self, tool: &str, input: &Value) -> Option<Verdict> {
         let offered = self.tools.snapshot();
         let found = offered.find_or_deferred(tool)?;
-        let asked = Asked {
+        let call = CallDetails {
             tool,
             input,
             touches: found.touches(input),
             level: found.spec().level,
             read_only: found.facts(input).read_only,
         };
-        let Stance { mode, rules } = self.stance();
+        let ActivePolicy { mode, rules } = self.active_policy();
         let links = Remembered::default();
-        let deciding = || decide(&asked, &rules, mode, &self.world_with(&links));
+        let deciding = || decide(&call, &rules, mode, &self.world_with(&links));
         Some(
             self.shared
                 .require_sandbox(self.shared.env.git.deciding(&links, deciding).await),
@@ -149,8 +156,8 @@ impl Context {
     }
 
     /// The current state for hooks.
-    pub fn scene(&self) -> Scene {
-        Scene {
+    pub fn scene(&self) -> CommonFields {
+        CommonFields {
             cwd: self.cwd(),
             mode: self.mode(),
         }
@@ -169,7 +176,7 @@ impl Context {
             additional_directories: self.shared.places.additional.clone(),
             config_dir: self.shared.places.config_dir.clone(),
             data_dir: self.shared.places.data_dir.clone(),
-            protected_files: self.shared.places.protected_files.clone(),
+            protected_files: self.shared.protected_files(),
             links,
         }
     }

@@ -314,7 +314,7 @@ impl Executor {
             Report::Reached(id, phase) => {
                 if phase == Phase::Running {
                     self.feed(Input::Running(id), observer);
-                    self.works(id);
+                    self.mark_working(id);
                 }
                 if self.machine.is_executing(id) {
                     observer.observe(Observed::Reached(id, phase));
@@ -354,6 +354,8 @@ impl Executor {
             }
             // The turn handles this.
             Report::Halted(_) => {}
+            // A call that was stopped in the meantime no longer listens.
+            Report::Logged(written) => drop(written.send(())),
             Report::TimePassed => self.feed(Input::TimePassed, observer),
             Report::Changing(id, change, written) => {
                 // A call that has its result must not change anything any more, so it gets no reply.
@@ -375,8 +377,8 @@ impl Executor {
 
     /// A call that has its result does not ask any more, and neither does a tool after an interrupt.
     fn ask(&mut self, question: Question, reply_to: ReplyTo, observer: &mut dyn Observer) {
-        let is_choice = matches!(question.kind, QuestionKind::Choice(_));
-        let too_late = is_choice && self.machine.is_finishing(question.call);
+        let is_of_tool = !matches!(question.kind, QuestionKind::Permission(_));
+        let too_late = is_of_tool && self.machine.is_finishing(question.call);
         if self.machine.is_executing(question.call)
             && !too_late
             && let Some(call) = self.calls.get_mut(&question.call)
@@ -411,7 +413,7 @@ impl Executor {
     fn feed(&mut self, input: Input, observer: &mut dyn Observer) {
         let context = self.context.clone();
         let shared = &context.shared;
-        for step in shared.at_pace(|pace| self.machine.handle(input, pace)) {
+        for step in shared.with_pace(|pace| self.machine.handle(input, pace)) {
             self.carry_out(step, observer);
         }
     }
@@ -473,7 +475,7 @@ impl Executor {
     }
 
     /// From here on the call is working; before, it was checked or waited for the person.
-    fn works(&mut self, id: CallRef) {
+    fn mark_working(&mut self, id: CallRef) {
         let executing = self.machine.is_executing(id);
         if let Some(tracked) = self.calls.get_mut(&id).filter(|it| executing && !it.works) {
             tracked.works = true;
@@ -529,8 +531,8 @@ impl Executor {
                     observer.observe(Observed::Activated(tools.clone()));
                     self.context.tools.activate(&tools);
                 }
-                // The conversation counts it.
-                ContextChange::Spent(_) => {}
+                // The conversation switches to the model, and counts what was spent.
+                ContextChange::Model(_) | ContextChange::Spent(_) => {}
             }
         }
     }

@@ -61,7 +61,7 @@ async fn a_call_runs_while_the_stream_is_open_and_its_result_waits_for_the_end()
     rig.add(unsafe_("a").taking(secs(1)));
     rig.pass(secs(5)).await;
     assert_eq!(rig.called(), ["a"]);
-    rig.tell(|executor, _| assert_eq!(executor.take_delivered(), None));
+    rig.control(|executor, _| assert_eq!(executor.take_delivered(), None));
     assert_eq!(rig.finish().await, run(["a"], secs(5)));
 }
 
@@ -156,9 +156,9 @@ async fn a_panic_is_an_error_result_and_the_others_continue() {
         safe("b").taking(secs(2)),
         unsafe_("c").taking(secs(1)),
     ];
-    let told = "<tool_use_error>The tool failed with an internal error; this is a bug in agent-tui, not in the \
+    let text = "<tool_use_error>The tool failed with an internal error; this is a bug in agent-tui, not in the \
                 call</tool_use_error>";
-    assert_eq!(drive(works).await, run([told, "b", "c"], secs(3)));
+    assert_eq!(drive(works).await, run([text, "b", "c"], secs(3)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,12 +11,12 @@ use crate::permissions::{RuleList, Rules, Source};
 use crate::protocol::{Answer, Mode, Phase};
 
 /// A hook that prints this.
-fn saying(event: Event, output: &Value) -> Hook {
+fn printing(event: Event, output: &Value) -> Hook {
     hook(event, &format!("cat > /dev/null; echo '{output}'"))
 }
 
 fn deciding(decision: &str) -> Hook {
-    saying(Event::PreToolUse, &permission(decision))
+    printing(Event::PreToolUse, &permission(decision))
 }
 
 fn permission(decision: &str) -> Value {
@@ -27,13 +27,13 @@ fn permission(decision: &str) -> Value {
 fn rewriting(decision: &str, input: &Value) -> Hook {
     let mut output = permission(decision);
     output["hookSpecificOutput"]["updatedInput"] = input.clone();
-    saying(Event::PreToolUse, &output)
+    printing(Event::PreToolUse, &output)
 }
 
 fn answering(decision: &Value) -> Hook {
     let output =
         json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}});
-    saying(Event::PermissionRequest, &output)
+    printing(Event::PermissionRequest, &output)
 }
 
 /// Real tools, in this mode, with nobody to ask.
@@ -86,9 +86,9 @@ async fn exit_2_denies_the_call_and_the_model_is_told_why() {
         Mode::BypassPermissions,
         vec![hook(Event::PreToolUse, "echo not on my watch >&2; exit 2")],
     );
-    let said = bash(&mut rig, "touch made").await;
+    let output = bash(&mut rig, "touch made").await;
     assert_eq!(
-        said,
+        output,
         "<tool_use_error>Permission to use Bash has been denied: not on my watch (the hook `echo not on my watch >&2; \
          exit 2` in settings.json denies it)</tool_use_error>"
     );
@@ -174,7 +174,7 @@ async fn an_allow_overrides_no_rule_no_built_in_list_no_protected_path_and_no_mo
         ),
         (None, Mode::Plan, "touch x", "plan mode is read-only"),
     ];
-    for (rule, mode, command, said) in cases {
+    for (rule, mode, command, output) in cases {
         let mut rules = Rules::default();
         if let Some((list, rule)) = rule {
             rules.add(list, rule, &Source::Session).expect("a rule");
@@ -190,7 +190,7 @@ async fn an_allow_overrides_no_rule_no_built_in_list_no_protected_path_and_no_mo
             rules,
         );
         let result = bash(&mut rig, command).await;
-        assert!(result.contains(said), "{command}: {result}");
+        assert!(result.contains(output), "{command}: {result}");
     }
 }
 
@@ -198,10 +198,10 @@ async fn an_allow_overrides_no_rule_no_built_in_list_no_protected_path_and_no_mo
 async fn an_ask_overrides_an_allowed_call_and_another_hooks_allow() {
     for mode in [Mode::Default, Mode::BypassPermissions] {
         let mut rig = headless(mode, vec![deciding("allow"), deciding("ask")]);
-        let said = bash(&mut rig, "echo hello").await;
+        let output = bash(&mut rig, "echo hello").await;
         assert!(
-            said.contains("because (the hook") && said.contains("nobody is there"),
-            "{said}"
+            output.contains("because (the hook") && output.contains("nobody is there"),
+            "{output}"
         );
     }
 }
@@ -213,10 +213,10 @@ async fn a_hook_that_times_out_before_a_call_means_ask() {
         ..hook(Event::PreToolUse, "sleep 321")
     };
     let mut rig = headless(Mode::BypassPermissions, vec![slow]);
-    let said = bash(&mut rig, "echo hello").await;
+    let output = bash(&mut rig, "echo hello").await;
     assert!(
-        said.contains("timed out after 0.1 s") && said.contains("nobody is there"),
-        "{said}"
+        output.contains("timed out after 0.1 s") && output.contains("nobody is there"),
+        "{output}"
     );
     assert_eq!(
         rig.notices(),
@@ -252,12 +252,15 @@ async fn a_rewritten_input_runs_and_the_model_is_told() {
         Mode::Default,
         vec![rewriting("allow", &json!({"command": "echo rewritten"}))],
     );
-    let said = bash(&mut rig, "touch made").await;
+    let output = bash(&mut rig, "touch made").await;
     assert!(
-        said.starts_with("rewritten\n<hook>\nA hook of the user changed the input"),
-        "{said}"
+        output.starts_with("rewritten\n<hook>\nA hook of the user changed the input"),
+        "{output}"
     );
-    assert!(said.contains(r#"{"command":"echo rewritten"}"#), "{said}");
+    assert!(
+        output.contains(r#"{"command":"echo rewritten"}"#),
+        "{output}"
+    );
     assert!(!rig.scratch.root.join("made").exists());
     assert!(
         rig.notices()[0].contains("changed the input of Bash"),
@@ -281,10 +284,10 @@ async fn a_rewritten_input_is_checked_by_the_rules_again() {
         },
         rules,
     );
-    let said = bash(&mut rig, "echo hello").await;
+    let output = bash(&mut rig, "echo hello").await;
     assert!(
-        said.contains("the rule `Bash(touch:*)` in file denies this call"),
-        "{said}"
+        output.contains("the rule `Bash(touch:*)` in file denies this call"),
+        "{output}"
     );
     assert!(!rig.scratch.root.join("made").exists());
 }
@@ -295,14 +298,15 @@ async fn a_rewritten_input_must_match_the_schema() {
         Mode::Default,
         vec![rewriting("allow", &json!({"comand": "ls"}))],
     );
-    let said = bash(&mut rig, "echo hello").await;
+    let output = bash(&mut rig, "echo hello").await;
     assert!(
-        said.contains("rewrote the input of this call, and that cannot be done"),
-        "{said}"
+        output.contains("rewrote the input of this call, and that cannot be done"),
+        "{output}"
     );
     assert!(
-        said.contains("does not match its schema") && said.matches("<tool_use_error>").count() == 1,
-        "{said}"
+        output.contains("does not match its schema")
+            && output.matches("<tool_use_error>").count() == 1,
+        "{output}"
     );
 }
 
@@ -325,8 +329,8 @@ async fn the_person_is_asked_about_the_rewritten_input() {
     );
     assert_eq!(request.rule, None);
     rig.answer("b", Answer::Allow);
-    let said = result(&mut rig).await;
-    assert!(said.starts_with("rewritten"), "{said}");
+    let output = result(&mut rig).await;
+    assert!(output.starts_with("rewritten"), "{output}");
 }
 
 #[tokio::test]
@@ -341,10 +345,10 @@ async fn a_restarted_call_keeps_its_rewritten_input() {
     rig.until(|observed| matches!(observed, Observed::Reached(_, Phase::Running)))
         .await;
     // The shell creates the file before it writes to it.
-    while std::fs::read(&ran).map_or(0, |said| said.len()) == 0 {
-        tokio::task::yield_now().await;
+    while std::fs::read(&ran).map_or(0, |output| output.len()) == 0 {
+        rig.pass(Duration::from_millis(1)).await;
     }
-    rig.tell(|executor, seen| executor.run_again("b".into(), seen));
+    rig.control(|executor, seen| executor.run_again("b".into(), seen));
     let begun = |observed: &&Observed| matches!(observed, Observed::Begun(_));
     while rig.seen.0.iter().filter(begun).count() < 2 {
         rig.pass(Duration::from_millis(1)).await;
@@ -378,12 +382,12 @@ async fn a_permission_request_can_be_answered_by_a_hook() {
         let mut rig = with(json!({"behavior": "allow"}));
         assert_eq!(bash(&mut rig, "touch made").await, "(no output)");
         let mut rig = with(json!({"behavior": "deny", "message": "not now"}));
-        let said = bash(&mut rig, "touch made").await;
-        assert!(said.contains("not now (the hook"), "{said}");
+        let output = bash(&mut rig, "touch made").await;
+        assert!(output.contains("not now (the hook"), "{output}");
         let mut rig = with(json!({"behavior": "allow", "updatedInput": {"command": "echo other"}}));
-        let said = bash(&mut rig, "touch made").await;
+        let output = bash(&mut rig, "touch made").await;
         assert_eq!(
-            (said.as_str(), rig.scratch.root.join("made").exists()),
+            (output.as_str(), rig.scratch.root.join("made").exists()),
             ("other", false)
         );
     }
@@ -404,8 +408,8 @@ async fn a_hook_that_asks_before_the_call_is_not_overridden_by_one_that_answers(
         Mode::Default,
         vec![deciding("ask"), answering(&json!({"behavior": "allow"}))],
     );
-    let said = bash(&mut rig, "echo hello").await;
-    assert!(said.contains("nobody is there"), "{said}");
+    let output = bash(&mut rig, "echo hello").await;
+    assert!(output.contains("nobody is there"), "{output}");
     assert!(
         rig.notices()[0].contains("another hook asks first"),
         "{:?}",
@@ -423,12 +427,12 @@ async fn what_hooks_say_after_a_call_reaches_the_model_with_its_result() {
                 Event::PostToolUse,
                 "cat > after.json; echo format it >&2; exit 2",
             ),
-            saying(Event::PostToolUse, &context),
+            printing(Event::PostToolUse, &context),
         ],
     );
-    let said = bash(&mut rig, "echo hello").await;
+    let output = bash(&mut rig, "echo hello").await;
     assert_eq!(
-        said,
+        output,
         "hello\n<hook>\nThe hook `cat > after.json; echo format it >&2; exit 2` in settings.json objects: format it\n\
          by the way\n</hook>"
     );
@@ -450,10 +454,10 @@ async fn failure_hooks_run_only_for_failures() {
         ]
     };
     let mut rig = headless(Mode::BypassPermissions, hooks());
-    let said = bash(&mut rig, "echo broken; exit 3").await;
+    let output = bash(&mut rig, "echo broken; exit 3").await;
     assert!(
-        said.contains("Exit code 3\nbroken") && said.contains("objects: look at the log"),
-        "{said}"
+        output.contains("Exit code 3\nbroken") && output.contains("objects: look at the log"),
+        "{output}"
     );
     let seen = std::fs::read_to_string(rig.scratch.root.join("seen")).expect("written");
     let seen: Value = serde_json::from_str(&seen).expect("JSON");
@@ -466,10 +470,10 @@ async fn a_hook_that_stops_the_turn_stops_the_call() {
     let halt = json!({"continue": false, "stopReason": "enough"});
     let mut rig = headless(
         Mode::BypassPermissions,
-        vec![saying(Event::PreToolUse, &halt)],
+        vec![printing(Event::PreToolUse, &halt)],
     );
-    let said = bash(&mut rig, "touch made").await;
-    assert!(said.contains(" stopped the turn: enough"), "{said}");
+    let output = bash(&mut rig, "touch made").await;
+    assert!(output.contains(" stopped the turn: enough"), "{output}");
     assert!(!rig.scratch.root.join("made").exists());
 }
 
@@ -483,8 +487,8 @@ async fn cancelling_a_call_cancels_its_hooks() {
     rig.until(|observed| matches!(observed, Observed::Reached(_, Phase::InHooks)))
         .await;
     rig.interrupt();
-    let said = result(&mut rig).await;
-    assert!(said.contains("Interrupted by the user"), "{said}");
+    let output = result(&mut rig).await;
+    assert!(output.contains("Interrupted by the user"), "{output}");
 }
 
 #[tokio::test]
@@ -505,9 +509,9 @@ async fn a_call_that_hooks_made_unsafe_runs_alone() {
     rig.until(|observed| matches!(observed, Observed::Reached(_, Phase::Running)))
         .await;
     rig.call("a", "Bash", json!({"command": "cat order"}));
-    let said = result(&mut rig).await;
-    assert!(said.starts_with("before"), "{said}");
-    assert!(!said.starts_with("before\na"), "{said}");
+    let text = result(&mut rig).await;
+    assert!(text.starts_with("before"), "{text}");
+    assert!(!text.starts_with("before\na"), "{text}");
     assert_eq!(std::fs::read_to_string(ran).expect("there"), "before\na\n");
 }
 

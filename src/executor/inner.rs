@@ -22,7 +22,7 @@ impl CallRun {
         let (cancel, outer) = (self.cancel.clone(), self.reports.clone());
         let (id, wire) = (call.call, call.id.clone());
         let run = move |part: Part| {
-            let (reports, heard) = mpsc::channel(REPORTS);
+            let (reports, inner_reports) = mpsc::channel(REPORTS);
             let run = CallRun {
                 context: context.clone(),
                 offered: offered.clone(),
@@ -38,7 +38,7 @@ impl CallRun {
                 name: part.tool.to_owned(),
                 input: CallInput::from(part.input),
             };
-            part_of(run, call, heard, outer.clone()).boxed()
+            part_of(run, call, inner_reports, outer.clone()).boxed()
         };
         let context = self.context.clone();
         Inner::new(run, move |allows| context.allow_for_turn(allows))
@@ -48,21 +48,21 @@ impl CallRun {
 async fn part_of(
     run: CallRun,
     call: ToolCall,
-    mut heard: mpsc::Receiver<Report>,
+    mut inner_reports: mpsc::Receiver<Report>,
     outer: mpsc::Sender<Report>,
 ) -> PartResult {
     let mut running = std::pin::pin!(run.run(call));
     loop {
         tokio::select! {
             biased;
-            Some(report) = heard.recv() => pass_on(report, &outer).await,
+            Some(report) = inner_reports.recv() => forward(report, &outer).await,
             done = &mut running => return result(&done),
         }
     }
 }
 
 /// Forwards a report, unless it only concerns the part.
-async fn pass_on(report: Report, outer: &mpsc::Sender<Report>) {
+async fn forward(report: Report, outer: &mpsc::Sender<Report>) {
     match report {
         Report::Reached(_, Phase::WaitingForApproval | Phase::Running)
         | Report::Progress(..)
@@ -70,12 +70,13 @@ async fn pass_on(report: Report, outer: &mpsc::Sender<Report>) {
         | Report::Decided(..)
         | Report::Notice(_)
         | Report::Halted(_)
-        | Report::Changing(..) => {
+        | Report::Changing(..)
+        | Report::Logged(_) => {
             // The driver may be gone.
             let _ = outer.send(report).await;
         }
         // The outer call already runs alone.
-        Report::MustBeAlone(_, go_on) => tell(go_on),
+        Report::MustBeAlone(_, proceed) => signal(proceed),
         Report::Reached(_, Phase::Validating | Phase::InHooks | Phase::Finishing)
         | Report::Permitted(..)
         | Report::Rewritten(..)
@@ -84,9 +85,9 @@ async fn pass_on(report: Report, outer: &mpsc::Sender<Report>) {
     }
 }
 
-fn tell(go_on: oneshot::Sender<()>) {
+fn signal(proceed: oneshot::Sender<()>) {
     // A call that was stopped in the meantime no longer listens.
-    let _ = go_on.send(());
+    let _ = proceed.send(());
 }
 
 /// The output of a part. A command that ran and failed also has output.

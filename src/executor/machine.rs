@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::pace::Pace;
 use super::schedule::{Slot, SlotState, startable};
-use super::stopped::{Failed, Why, synthetic};
+use super::stopped::{Failed, StopCause, synthetic};
 use crate::protocol::{CallOutcome, CallRef, InterruptBehavior, OnBashError, ToolResult, WireId};
 
 /// Facts about the calls of a response.
@@ -158,7 +158,7 @@ enum Stopping {
     No,
     /// To stop, in order to start again.
     ToRunAgain,
-    Because(Why),
+    Because(StopCause),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -217,15 +217,15 @@ impl Machine {
             }
             Input::TimePassed => {}
             Input::Interrupted => self.interrupt(&mut steps),
-            Input::Cancelled(call) => self.stop_one(call, Why::CancelledByPerson, &mut steps),
+            Input::Cancelled(call) => self.stop_one(call, StopCause::CancelledByPerson, &mut steps),
             Input::RunAgain(call) => self.run_again(call, &mut steps),
             Input::AnsweredByHand(call, text) => self.answer_by_hand(call, text, &mut steps),
             Input::Discarded => {
                 self.interrupts = Interrupts::Discarded;
-                self.stop_where(|_, _| true, &Why::Discarded, &mut steps);
+                self.stop_where(|_, _| true, &StopCause::Discarded, &mut steps);
             }
         }
-        self.let_one_proceed(&mut steps);
+        self.release_one(&mut steps);
         self.start_what_may(pace, &mut steps);
         self.deliver_when_complete(&mut steps);
         steps
@@ -287,24 +287,24 @@ impl Machine {
             traits,
             state: Call::Queued,
         });
-        if let Some(why) = self.why_it_must_not_start(at) {
-            self.stop_one(call, why, steps);
+        if let Some(cause) = self.reason_not_to_start(at) {
+            self.stop_one(call, cause, steps);
         }
     }
 
     /// After a failed command or an interrupt, later calls must not start.
-    fn why_it_must_not_start(&self, at: usize) -> Option<Why> {
+    fn reason_not_to_start(&self, at: usize) -> Option<StopCause> {
         match self.interrupts {
-            Interrupts::Discarded => return Some(Why::Discarded),
-            Interrupts::Once | Interrupts::Forced => return Some(Why::Interrupted),
+            Interrupts::Discarded => return Some(StopCause::Discarded),
+            Interrupts::Once | Interrupts::Forced => return Some(StopCause::Interrupted),
             Interrupts::None => {}
         }
         let (failed_at, failed) = self.failed.as_ref()?;
-        self.falls_with(*failed_at, at)
-            .then(|| Why::SiblingFailed(failed.clone()))
+        self.is_cancelled_with(*failed_at, at)
+            .then(|| StopCause::SiblingFailed(failed.clone()))
     }
 
-    fn falls_with(&self, failed_at: usize, at: usize) -> bool {
+    fn is_cancelled_with(&self, failed_at: usize, at: usize) -> bool {
         match self.policy.on_bash_error {
             OnBashError::CancelSiblings => at != failed_at,
             OnBashError::CancelLaterChanges => at > failed_at && !self.calls[at].traits.read_only,
@@ -325,11 +325,11 @@ impl Machine {
                 self.begin(at, steps);
                 return;
             }
-            (Stopping::Because(why), End::Stopped) => {
+            (Stopping::Because(cause), End::Stopped) => {
                 let seen = running.then_some(&outcome.result);
                 (
-                    synthetic(&self.calls[at].traits, why, seen),
-                    why.outcome(running),
+                    synthetic(&self.calls[at].traits, cause, seen),
+                    cause.outcome(running),
                 )
             }
             (Stopping::No, End::Stopped) => (
@@ -352,10 +352,14 @@ impl Machine {
         if matters && self.failed.is_none() {
             let failed = Failed::of(&self.calls[at].traits);
             self.failed = Some((at, failed.clone()));
-            let falls: Vec<bool> = (0..self.calls.len())
-                .map(|other| self.falls_with(at, other))
+            let is_cancelled: Vec<bool> = (0..self.calls.len())
+                .map(|other| self.is_cancelled_with(at, other))
                 .collect();
-            self.stop_where(|other, _| falls[other], &Why::SiblingFailed(failed), steps);
+            self.stop_where(
+                |other, _| is_cancelled[other],
+                &StopCause::SiblingFailed(failed),
+                steps,
+            );
         }
     }
 
@@ -380,7 +384,7 @@ impl Machine {
     }
 
     /// Lets the first call that waits to be alone proceed once nothing else executes.
-    fn let_one_proceed(&mut self, steps: &mut Vec<Step>) {
+    fn release_one(&mut self, steps: &mut Vec<Step>) {
         let waits = |call: &Tracked| {
             call.state
                 == Call::Executing {
@@ -406,11 +410,11 @@ impl Machine {
                 for call in self.calls.iter().filter(|call| call.may_finish()) {
                     steps.push(Step::Finishing(call.call));
                 }
-                self.stop_where(|_, call| !call.may_finish(), &Why::Interrupted, steps);
+                self.stop_where(|_, call| !call.may_finish(), &StopCause::Interrupted, steps);
             }
             Interrupts::Once => {
                 self.interrupts = Interrupts::Forced;
-                self.stop_where(|_, _| true, &Why::Interrupted, steps);
+                self.stop_where(|_, _| true, &StopCause::Interrupted, steps);
             }
             Interrupts::Forced | Interrupts::Discarded => {}
         }
@@ -452,34 +456,34 @@ impl Machine {
 
     fn stop_where(
         &mut self,
-        falls: impl Fn(usize, &Tracked) -> bool,
-        why: &Why,
+        is_affected: impl Fn(usize, &Tracked) -> bool,
+        cause: &StopCause,
         steps: &mut Vec<Step>,
     ) {
         for at in 0..self.calls.len() {
-            if falls(at, &self.calls[at]) {
+            if is_affected(at, &self.calls[at]) {
                 let call = self.calls[at].call;
-                self.stop_one(call, why.clone(), steps);
+                self.stop_one(call, cause.clone(), steps);
             }
         }
     }
 
-    fn stop_one(&mut self, call: CallRef, why: Why, steps: &mut Vec<Step>) {
+    fn stop_one(&mut self, call: CallRef, cause: StopCause, steps: &mut Vec<Step>) {
         let Some(at) = self.position(call) else {
             return;
         };
         match &mut self.calls[at].state {
             Call::Queued => {
-                let result = synthetic(&self.calls[at].traits, &why, None);
-                self.complete(at, result, why.outcome(false), steps);
+                let result = synthetic(&self.calls[at].traits, &cause, None);
+                self.complete(at, result, cause.outcome(false), steps);
             }
             Call::Executing { stopping, .. } if *stopping == Stopping::No => {
-                *stopping = Stopping::Because(why);
+                *stopping = Stopping::Because(cause);
                 steps.push(Step::Stop(call));
             }
             // It is already stopping; now it will not start again.
             Call::Executing { stopping, .. } if *stopping == Stopping::ToRunAgain => {
-                *stopping = Stopping::Because(why);
+                *stopping = Stopping::Because(cause);
             }
             Call::Executing { .. } | Call::Completed(_) | Call::Yielded => {}
         }

@@ -91,7 +91,7 @@ impl Rig {
         })
     }
 
-    pub(super) fn told_to_stop(&self) -> Vec<&str> {
+    pub(super) fn stop_requests(&self) -> Vec<&str> {
         self.ids(|step| match step {
             Step::Stop(call) => Some(*call),
             _ => None,
@@ -234,7 +234,7 @@ fn a_failed_command_skips_queued_siblings_and_cancels_running_ones() {
     };
     rig.added("0", safe).add("r");
     rig.running("1").fail("0");
-    assert_eq!(rig.told_to_stop(), ["1"]);
+    assert_eq!(rig.stop_requests(), ["1"]);
     rig.stopped("1");
     assert_eq!(
         rig.result("1"),
@@ -254,7 +254,7 @@ fn a_call_that_arrives_after_a_failed_command_is_skipped_too() {
 fn a_failing_read_only_command_cancels_nothing() {
     let mut rig = Rig::calls("rr");
     rig.fail("0");
-    assert_eq!(rig.told_to_stop(), [] as [&str; 0]);
+    assert_eq!(rig.stop_requests(), [] as [&str; 0]);
     rig.add("b").succeed("1");
     assert_eq!(rig.begun(), ["0", "1", "2"]);
 }
@@ -297,7 +297,7 @@ fn continue_after_a_failed_command_cancels_nothing() {
 fn an_interrupt_stops_cancelling_tools_and_lets_blocking_ones_finish() {
     let mut rig = Rig::calls("wrb");
     rig.running("0").handle(Input::Interrupted);
-    assert_eq!(rig.told_to_stop(), [] as [&str; 0]);
+    assert_eq!(rig.stop_requests(), [] as [&str; 0]);
     assert!(rig.steps.contains(&Step::Finishing("0".into())));
     assert_eq!(rig.completed(), ["1", "2"]);
     assert_eq!(
@@ -310,14 +310,14 @@ fn an_interrupt_stops_cancelling_tools_and_lets_blocking_ones_finish() {
 
     let mut rig = Rig::calls("b");
     rig.running("0").handle(Input::Interrupted);
-    assert_eq!(rig.told_to_stop(), ["0"]);
+    assert_eq!(rig.stop_requests(), ["0"]);
 }
 
 #[test]
 fn a_blocking_call_that_only_waits_for_approval_is_stopped_by_the_first_interrupt() {
     let mut rig = Rig::calls("w");
     rig.handle(Input::Interrupted);
-    assert_eq!(rig.told_to_stop(), ["0"]);
+    assert_eq!(rig.stop_requests(), ["0"]);
     rig.stopped("0");
     assert_eq!(
         rig.result("0"),
@@ -331,7 +331,7 @@ fn a_second_interrupt_stops_blocking_tools_too() {
     rig.running("0")
         .handle(Input::Interrupted)
         .handle(Input::Interrupted);
-    assert_eq!(rig.told_to_stop(), ["0"]);
+    assert_eq!(rig.stop_requests(), ["0"]);
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn a_call_that_arrives_after_an_interrupt_does_not_start() {
 fn cancelling_one_call_leaves_its_siblings_alone() {
     let mut rig = Rig::calls("rrr");
     rig.running("1").handle(Input::Cancelled("1".into()));
-    assert_eq!(rig.told_to_stop(), ["1"]);
+    assert_eq!(rig.stop_requests(), ["1"]);
     rig.stopped("1")
         .succeed("0")
         .succeed("2")
@@ -373,14 +373,14 @@ fn an_answer_by_hand_is_the_result() {
         .handle(Input::StreamEnded);
     assert_eq!(rig.result("0"), "forty-two");
     assert_eq!(rig.completed(), ["0"], "what comes later is ignored");
-    assert_eq!(rig.told_to_stop(), ["0"]);
+    assert_eq!(rig.stop_requests(), ["0"]);
 }
 
 #[test]
 fn a_discarded_response_uses_none_of_its_results() {
     let mut rig = Rig::calls("rw");
     rig.running("0").handle(Input::Discarded);
-    assert_eq!(rig.told_to_stop(), ["0"]);
+    assert_eq!(rig.stop_requests(), ["0"]);
     assert_eq!(rig.completed(), ["1"]);
     rig.stopped("0");
     assert!(rig.result("0").contains("Discarded"));
@@ -576,7 +576,7 @@ proptest! {
         }
         let before = rig.completed().len();
         rig.handle(Input::Interrupted).handle(Input::Interrupted).handle(Input::StreamEnded);
-        let stopping: Vec<String> = rig.told_to_stop().iter().map(ToString::to_string).collect();
+        let stopping: Vec<String> = rig.stop_requests().iter().map(ToString::to_string).collect();
         prop_assert_eq!(rig.completed().len() - before + stopping.len(), count - before);
         for id in stopping {
             rig.stopped(&id);

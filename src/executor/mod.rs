@@ -6,12 +6,12 @@
 //!
 //! Invariant: every call gets exactly one result, whether it ran, failed, was denied, skipped, interrupted or panicked.
 
+mod blocked;
+#[cfg(test)]
+mod blocked_tests;
 mod call_hooks;
 pub mod context;
 pub mod driver;
-mod held_back;
-#[cfg(test)]
-mod held_back_tests;
 mod inner;
 pub mod machine;
 mod pace;

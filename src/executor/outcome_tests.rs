@@ -72,9 +72,13 @@ fn the_person_cancels_and_answers_by_hand() {
 fn a_call_that_runs_again_has_one_result() {
     let mut rig = Rig::calls("bb");
     rig.handle(Input::RunAgain("0".into()));
-    assert_eq!(rig.told_to_stop(), [] as [&str; 0], "it is not running yet");
+    assert_eq!(
+        rig.stop_requests(),
+        [] as [&str; 0],
+        "it is not running yet"
+    );
     rig.running("0").handle(Input::RunAgain("0".into()));
-    assert_eq!(rig.told_to_stop(), ["0"]);
+    assert_eq!(rig.stop_requests(), ["0"]);
     rig.handle(Input::RunAgain("0".into())).stopped("0");
     assert_eq!(rig.begun(), ["0", "0"], "nothing overtakes it");
     rig.running("0").succeed("0");

@@ -3,14 +3,14 @@
 
 use tokio::sync::{oneshot, watch};
 
-use super::call_hooks::{Case, Heard, answer_of};
+use super::call_hooks::{Case, HookAnswers, answer_of};
 use super::pipeline::{CallRun, Failure, Report, denied, denied_text};
 use super::questions::ReplyTo;
-use super::shared::{Asking, Stance};
+use super::shared::{ActivePolicy, Asking};
 use crate::hooks;
 use crate::permissions::{
-    Asked, Cause, Decision, Denied, Grant, Offer, RuleList, Rules, Source, Verdict, World,
-    conclude, decide, judge, may_tell, offer, offer_for_held, places, reach,
+    CallDetails, Cause, Decision, Denied, Grant, Offer, RuleList, Rules, Source, Verdict, World,
+    conclude, decide, judge, may_reveal, offer, offer_for_blocked, places, reach,
 };
 use crate::protocol::{
     Answer, AnswerNote, CallInput, Mode, PartOfFile, PermissionRequest, Phase, QuestionKind,
@@ -58,28 +58,30 @@ impl CallRun {
         call: &ToolCall,
         tool: &dyn AnyTool,
         cx: &ToolCx,
-        said: Validated,
-        heard: &Heard,
+        validated: Validated,
+        hook_answers: &HookAnswers,
     ) -> Result<Permit, Failure> {
         let verdict = match &self.authority {
             Authority::Model => {
-                let permit = self.ask_for_model(call, tool, cx, said, heard).await?;
-                return Ok(heard.with_input(permit));
+                let permit = self
+                    .ask_for_model(call, tool, cx, validated, hook_answers)
+                    .await?;
+                return Ok(hook_answers.with_input(permit));
             }
             Authority::Permitted(permit) => return Ok(Permit::clone(permit)),
-            Authority::Person => self.decision(call, tool, heard).await,
+            Authority::Person => self.decision(call, tool, hook_answers).await,
             // Rules and modes are for the model's calls; without them only the built-in list denies.
             Authority::Typed => {
                 let (rules, mode) = (Rules::default(), Mode::Default);
-                decide(&asked(call, tool), &rules, mode, &self.world())
+                decide(&call_details(call, tool), &rules, mode, &self.world())
             }
         };
         // The person typed it, which counts as their answer.
         let Ok(grant) = verdict.answered(&Answer::Allow) else {
             let text = denied_text(call, verdict.reason());
-            return Err(denied(call, text, verdict.in_short()));
+            return Err(denied(call, text, verdict.summary()));
         };
-        Ok(heard.with_input(grant.into()))
+        Ok(hook_answers.with_input(grant.into()))
     }
 
     async fn ask_for_model(
@@ -87,21 +89,21 @@ impl CallRun {
         call: &ToolCall,
         tool: &dyn AnyTool,
         cx: &ToolCx,
-        said: Validated,
-        heard: &Heard,
+        validated: Validated,
+        hook_answers: &HookAnswers,
     ) -> Result<Permit, Failure> {
         // Subscribe before deciding, so that a rule that is added meanwhile is not missed.
         let mut changes = Some(self.context.shared.watch());
-        let mut verdict = self.decision(call, tool, heard).await;
+        let mut verdict = self.decision(call, tool, hook_answers).await;
         let case = Case {
             call,
             tool,
             cx,
-            heard,
-            insists: matches!(said, Validated::Ask(_)),
+            hook_answers,
+            needs_confirmation: matches!(validated, Validated::Ask(_)),
         };
         let mut rule = None;
-        match said {
+        match validated {
             // Being harmless by default is not enough for a call that the tool itself wants to be confirmed.
             Validated::Ask(reason) if verdict.allows_by_default() => {
                 changes = None;
@@ -124,7 +126,7 @@ impl CallRun {
             (Decision::Allow, _) => Ok(granted(&verdict)),
             (Decision::Deny, _) => {
                 let text = denied_text(call, verdict.reason());
-                Err(denied(call, text, verdict.in_short()))
+                Err(denied(call, text, verdict.summary()))
             }
             (Decision::Ask, Asking::Nobody) => {
                 let text = format!(
@@ -141,7 +143,7 @@ impl CallRun {
             (Decision::Ask, Asking::Person) => {
                 self.reach(call, Phase::WaitingForApproval).await;
                 let preview = async { Ok(tool.preview(&call.input, cx).await) };
-                let reason = if verdict.asks_as_every_edit() && !case.insists {
+                let reason = if verdict.asks_as_every_edit() && !case.needs_confirmation {
                     ""
                 } else {
                     verdict.reason()
@@ -150,6 +152,7 @@ impl CallRun {
                     tool: call.name.clone(),
                     input: call.input.clone(),
                     is_command: runs_command(call, tool),
+                    program: tool.program(cx).map(Box::new),
                     reason: reason.to_owned(),
                     changes: self.unless_cancelled(call, preview).await?,
                     rule,
@@ -165,10 +168,10 @@ impl CallRun {
         let world = self.world();
         let places = places(&tool.touches(&call.input), &world);
         permit.grant = permit.grant.at(places);
-        let Stance { mode, rules } = self.context.stance();
+        let ActivePolicy { mode, rules } = self.context.active_policy();
         // Without allow rules the result is known: no place outside, and everything runs without asking.
         if !rules.allow.is_empty() {
-            let reach = reach(&asked(call, tool), &rules, mode, &world);
+            let reach = reach(&call_details(call, tool), &rules, mode, &world);
             permit.grant = permit.grant.reaching(reach);
         }
         permit
@@ -190,16 +193,16 @@ impl CallRun {
         &self,
         call: &ToolCall,
         tool: &dyn AnyTool,
-        heard: &Heard,
+        hook_answers: &HookAnswers,
     ) -> Verdict {
         // The person or a command may have changed the rules in the meantime.
         self.read_settings_again().await;
-        let stance = self.context.stance();
-        let judged = match &heard.judged {
-            Some(judged) if judged.still_holds(&stance) => judged.verdict.clone(),
-            Some(_) | None => self.judge(call, tool, &stance).await,
+        let active_policy = self.context.active_policy();
+        let judged = match &hook_answers.judged {
+            Some(judged) if judged.is_current(&active_policy) => judged.verdict.clone(),
+            Some(_) | None => self.judge(call, tool, &active_policy).await,
         };
-        conclude(judged, heard.word.as_ref(), stance.mode)
+        conclude(judged, hook_answers.decision.as_ref(), active_policy.mode)
     }
 
     /// What the rules and the classifier decide. A repository that matters for this is checked each time: it may have
@@ -208,10 +211,17 @@ impl CallRun {
         &self,
         call: &ToolCall,
         tool: &dyn AnyTool,
-        stance: &Stance,
+        active_policy: &ActivePolicy,
     ) -> Verdict {
-        let asked = asked(call, tool);
-        let judging = || judge(&asked, &stance.rules, stance.mode, &self.world());
+        let asked = call_details(call, tool);
+        let judging = || {
+            judge(
+                &asked,
+                &active_policy.rules,
+                active_policy.mode,
+                &self.world(),
+            )
+        };
         let judged = self
             .context
             .shared
@@ -223,14 +233,14 @@ impl CallRun {
     }
 
     /// Whether errors from the disk may be reported before the decision, which reveals what is there.
-    pub(super) fn may_tell(&self, call: &ToolCall, tool: &dyn AnyTool) -> bool {
+    pub(super) fn may_reveal(&self, call: &ToolCall, tool: &dyn AnyTool) -> bool {
         match self.authority {
             Authority::Model => {}
             // The person started it, or has seen it before.
             Authority::Permitted(_) | Authority::Person | Authority::Typed => return true,
         }
-        let Stance { mode, rules } = self.context.stance();
-        may_tell(&asked(call, tool), &rules, mode, &self.world())
+        let ActivePolicy { mode, rules } = self.context.active_policy();
+        may_reveal(&call_details(call, tool), &rules, mode, &self.world())
     }
 
     fn rule_to_offer(
@@ -246,8 +256,8 @@ impl CallRun {
         {
             return None;
         }
-        let Stance { mode, rules } = context.stance();
-        let Offer { rule, wider } = offer(&asked(call, tool), &rules, mode, &self.world())?;
+        let ActivePolicy { mode, rules } = context.active_policy();
+        let Offer { rule, wider } = offer(&call_details(call, tool), &rules, mode, &self.world())?;
         Some(RuleOffer {
             rule,
             wider,
@@ -257,8 +267,8 @@ impl CallRun {
 
     /// The rule that would let a command run without the sandbox that blocked it.
     pub(super) fn rule_that_frees(&self, call: &ToolCall, tool: &dyn AnyTool) -> Option<RuleOffer> {
-        let Stance { mode, rules } = self.context.stance();
-        let rule = offer_for_held(&asked(call, tool), &rules, mode, &self.world())?;
+        let ActivePolicy { mode, rules } = self.context.active_policy();
+        let rule = offer_for_blocked(&call_details(call, tool), &rules, mode, &self.world())?;
         Some(RuleOffer {
             rule,
             wider: None,
@@ -272,7 +282,7 @@ impl CallRun {
         case: &Case<'_>,
         question: &Verdict,
         request: PermissionRequest,
-        mut changes: Option<watch::Receiver<Stance>>,
+        mut changes: Option<watch::Receiver<ActivePolicy>>,
     ) -> Result<Permit, Failure> {
         let (reply, mut answer) = oneshot::channel();
         let mut hooks = self.ask_hooks(case.call);
@@ -285,23 +295,23 @@ impl CallRun {
             let next = async {
                 tokio::select! {
                     biased;
-                    answer = &mut answer => answer.map(Word::Person).map_err(|_| ToolError::cancelled()),
-                    () = changed(changes.as_mut()) => Ok(Word::Stance),
-                    answer = answer_of(hooks.as_mut()) => Ok(Word::Hooks(Box::new(answer))),
+                    answer = &mut answer => answer.map(AnsweredBy::Person).map_err(|_| ToolError::cancelled()),
+                    () = changed(changes.as_mut()) => Ok(AnsweredBy::Stance),
+                    answer = answer_of(hooks.as_mut()) => Ok(AnsweredBy::Hooks(Box::new(answer))),
                 }
             };
             match self.unless_cancelled(case.call, next).await? {
-                Word::Person(answer) => {
+                AnsweredBy::Person(answer) => {
                     return self.answered_by_person(case, question, answer).await;
                 }
-                Word::Hooks(answer) => {
+                AnsweredBy::Hooks(answer) => {
                     hooks = None;
                     if let Some(permit) = self.answered_by_hooks(case, *answer).await? {
                         return Ok(permit);
                     }
                 }
-                Word::Stance => {
-                    let verdict = self.decision(case.call, case.tool, case.heard).await;
+                AnsweredBy::Stance => {
+                    let verdict = self.decision(case.call, case.tool, case.hook_answers).await;
                     if verdict.decision() == Decision::Allow {
                         self.decided(case.call, verdict.clone()).await;
                         return Ok(granted(&verdict));
@@ -323,9 +333,9 @@ impl CallRun {
             Answer::Allow | Answer::AllowPart { .. } | Answer::Deny { .. } => None,
         };
         let permit = self.answered(case.call, question, answer).await?;
-        let counts = |rule: String| self.context.stance().rules.allows(&rule);
-        if rule.is_some_and(counts) && !case.insists {
-            let verdict = self.decision(case.call, case.tool, case.heard).await;
+        let counts = |rule: String| self.context.active_policy().rules.allows(&rule);
+        if rule.is_some_and(counts) && !case.needs_confirmation {
+            let verdict = self.decision(case.call, case.tool, case.hook_answers).await;
             if verdict.decision() != Decision::Allow {
                 let notice = format!(
                     "your rule doesn't cover this call, so it runs once and the next one asks: {}",
@@ -387,7 +397,7 @@ impl CallRun {
     }
 
     /// Adds the rule for the rest of the session.
-    async fn allow_for_session(&self, rule: &str) -> Said {
+    async fn allow_for_session(&self, rule: &str) -> Explanation {
         match self.context.shared.allow(rule, &Source::Session) {
             Ok(()) => allowed_for_session(rule),
             Err(problem) => {
@@ -397,7 +407,7 @@ impl CallRun {
         }
     }
 
-    async fn allow_always(&self, rule: &str) -> Said {
+    async fn allow_always(&self, rule: &str) -> Explanation {
         let source = self.context.shared.rules_source();
         if let Err(problem) = self.context.shared.allow(rule, &source) {
             self.notice(format!("{problem}; allowed once")).await;
@@ -409,8 +419,8 @@ impl CallRun {
                     rule: rule.to_owned(),
                     file: source.to_string(),
                 };
-                let said = format!("always allowed by you: {rule} in {source}");
-                (said, Some(note))
+                let text = format!("always allowed by you: {rule} in {source}");
+                (text, Some(note))
             }
             Err(problem) => {
                 let notice = format!(
@@ -444,20 +454,20 @@ impl CallRun {
 }
 
 /// Who decided, in words, and what else the answer did.
-type Said = (String, Option<AnswerNote>);
+type Explanation = (String, Option<AnswerNote>);
 
-fn allowed_once() -> Said {
+fn allowed_once() -> Explanation {
     ("allowed once by you".to_owned(), None)
 }
 
-fn allowed_for_session(rule: &str) -> Said {
-    let said = format!("allowed by you for this session: {rule}");
+fn allowed_for_session(rule: &str) -> Explanation {
+    let text = format!("allowed by you for this session: {rule}");
     let rule = rule.to_owned();
-    (said, Some(AnswerNote::ForSession { rule }))
+    (text, Some(AnswerNote::ForSession { rule }))
 }
 
 /// Who has answered.
-enum Word {
+enum AnsweredBy {
     Person(Answer),
     /// Rules or the mode have changed.
     Stance,
@@ -468,8 +478,8 @@ pub(super) fn runs_command(call: &ToolCall, tool: &dyn AnyTool) -> bool {
     matches!(tool.touches(&call.input), Touches::Command(_))
 }
 
-fn asked<'a>(call: &'a ToolCall, tool: &dyn AnyTool) -> Asked<'a> {
-    Asked {
+fn call_details<'a>(call: &'a ToolCall, tool: &dyn AnyTool) -> CallDetails<'a> {
+    CallDetails {
         tool: &call.name,
         input: &call.input,
         touches: tool.touches(&call.input),
@@ -478,7 +488,7 @@ fn asked<'a>(call: &'a ToolCall, tool: &dyn AnyTool) -> Asked<'a> {
     }
 }
 
-async fn changed(changes: Option<&mut watch::Receiver<Stance>>) {
+async fn changed(changes: Option<&mut watch::Receiver<ActivePolicy>>) {
     if let Some(changes) = changes
         && changes.changed().await.is_ok()
     {

@@ -18,13 +18,13 @@ use super::context::Context;
 use super::machine::{End, Outcome};
 use super::permission::{Authority, Permit};
 use super::questions::ReplyTo;
-use super::shared::Stance;
+use super::shared::ActivePolicy;
 use super::time_limit;
 use crate::config::logged;
 use crate::permissions::{Cause, Decision, Remembered, Verdict, decide_reading, judge_writing};
 use crate::protocol::{
     AnswerNote, CallInput, CallRef, ForPerson, Phase, Printed, Question, Shown, Spending, ToolCall,
-    ToolResult, WireId, said_by_hooks,
+    ToolResult, WireId, hook_text,
 };
 use crate::settings::ToolSettings;
 use crate::tools::any::AnyTool;
@@ -62,6 +62,8 @@ pub enum Report {
     /// A file is about to change; the sender waits until that is in the log.
     Changing(CallRef, FileChange, oneshot::Sender<()>),
     Finished(CallRef, Done),
+    /// The sender waits until everything that was reported before is in the log.
+    Logged(oneshot::Sender<()>),
     /// A call that waited for the rate limit of its tool may be able to start.
     TimePassed,
 }
@@ -79,17 +81,35 @@ pub struct Done {
 impl Report {
     /// What the call has used, if it has asked a model itself.
     pub fn spent(&self) -> Vec<Spending> {
-        let Report::Finished(_, done) = self else {
-            return Vec::new();
-        };
-        let spent = done.changes.iter().filter_map(|change| match change {
+        let spent = self.changes().iter().filter_map(|change| match change {
             ContextChange::Spent(spending) => Some(*spending),
             ContextChange::Cwd(_)
             | ContextChange::Mode(_)
             | ContextChange::Todos(_)
-            | ContextChange::Activated(_) => None,
+            | ContextChange::Activated(_)
+            | ContextChange::Model(_) => None,
         });
         spent.collect()
+    }
+
+    /// The model that is to answer until the turn ends, if the call chose one.
+    pub fn model(&self) -> Option<String> {
+        let mut changes = self.changes().iter().rev();
+        changes.find_map(|change| match change {
+            ContextChange::Model(model) => Some(model.clone()),
+            ContextChange::Cwd(_)
+            | ContextChange::Mode(_)
+            | ContextChange::Todos(_)
+            | ContextChange::Activated(_)
+            | ContextChange::Spent(_) => None,
+        })
+    }
+
+    fn changes(&self) -> &[ContextChange] {
+        match self {
+            Report::Finished(_, done) => &done.changes,
+            _ => &[],
+        }
     }
 }
 
@@ -131,8 +151,8 @@ impl CallRun {
 
     pub(super) async fn run(self, call: ToolCall) -> Done {
         // Notes of hooks for the model.
-        let mut told = Vec::new();
-        let mut done = match self.steps(&call, &mut told).await {
+        let mut notes = Vec::new();
+        let mut done = match self.steps(&call, &mut notes).await {
             Ok(done) => done,
             Err(Failure {
                 result,
@@ -146,29 +166,29 @@ impl CallRun {
                 shown: Shown::Nothing,
             },
         };
-        if !told.is_empty() && done.outcome.end != End::Stopped {
-            let text = said_by_hooks(&told.join("\n"));
+        if !notes.is_empty() && done.outcome.end != End::Stopped {
+            let text = hook_text(&notes.join("\n"));
             let content = Arc::make_mut(&mut done.outcome.result.content);
             content.push(crate::protocol::ResultBlock::text(text));
         }
         done
     }
 
-    async fn steps(&self, call: &ToolCall, told: &mut Vec<String>) -> Result<Done, Failure> {
+    async fn steps(&self, call: &ToolCall, notes: &mut Vec<String>) -> Result<Done, Failure> {
         let tool = self.find(call)?;
         let original = call;
         // A restarted call starts with the permitted input.
         let mut call = self.as_permitted(call);
         let cx = self.tool_cx(&call);
         let mut validated = self.check(&call, tool.as_ref(), &cx).await?;
-        let heard = self.hear_hooks(&call, tool.as_ref(), told).await?;
-        if let Some((input, by)) = &heard.rewritten {
+        let hook_answers = self.run_pre_hooks(&call, tool.as_ref(), notes).await?;
+        if let Some((input, by)) = &hook_answers.rewritten {
             call.to_mut().input = input.clone();
             let checked = self.check(&call, tool.as_ref(), &cx).await;
             validated = checked.map_err(|failure| failure.after_rewriting(by))?;
         }
         let permit = self
-            .permission(&call, tool.as_ref(), &cx, validated, &heard)
+            .permission(&call, tool.as_ref(), &cx, validated, &hook_answers)
             .await?;
         if let Some(input) = &permit.input
             && *input != call.input
@@ -184,25 +204,28 @@ impl CallRun {
         self.report(Report::Permitted(call.call, permit.clone()))
             .await;
         self.reach(call, Phase::Running).await;
+        if !tool.facts(&call.input).read_only {
+            self.wait_for_log(call).await?;
+        }
         let settings = self.context.shared.tool_settings(&call.name);
         let limit = settings.and_then(|settings| settings.max_result_chars);
         let limit = limit.unwrap_or(tool.spec().max_result_chars);
         let results_dir = &self.context.shared.env.results_dir;
         let mut output = self.work(call, tool.as_ref(), permit, &cx).await;
         if let Err(error) = &output
-            && error.kind == ToolErrorKind::HeldBack
+            && error.kind == ToolErrorKind::Blocked
         {
             let case = Case {
                 call,
                 tool: tool.as_ref(),
                 cx: &cx,
-                heard: &heard,
-                insists: true,
+                hook_answers: &hook_answers,
+                needs_confirmation: true,
             };
             let permit = self.permission_to_continue(&case, error).await?;
             output = self.work(call, tool.as_ref(), permit, &cx).await;
         }
-        self.hear_hooks_afterwards(call, tool.as_ref(), &output, told)
+        self.run_post_hooks(call, tool.as_ref(), &output, notes)
             .await;
         match output {
             Ok(output) => {
@@ -271,7 +294,7 @@ impl CallRun {
             .unless_cancelled(call, tool.validate(&call.input, cx))
             .await;
         match validated {
-            Err(failure) if failure.end == End::Normal && !self.may_tell(call, tool) => {
+            Err(failure) if failure.end == End::Normal && !self.may_reveal(call, tool) => {
                 Ok(Validated::Fine)
             }
             Ok(_) | Err(_) => validated,
@@ -350,7 +373,7 @@ impl CallRun {
     fn failed(&self, call: &ToolCall, error: ToolError, limit: usize) -> Failure {
         let end = match error.kind {
             ToolErrorKind::Refused => End::Normal,
-            ToolErrorKind::CommandFailed | ToolErrorKind::HeldBack => End::CommandFailed,
+            ToolErrorKind::CommandFailed | ToolErrorKind::Blocked => End::CommandFailed,
             ToolErrorKind::Cancelled => End::Stopped,
         };
         let whole = error.message.len();
@@ -366,7 +389,7 @@ impl CallRun {
                 output: Some(0..content.as_text().len()),
                 ..ForPerson::default()
             },
-            ToolErrorKind::Refused | ToolErrorKind::CommandFailed | ToolErrorKind::HeldBack => {
+            ToolErrorKind::Refused | ToolErrorKind::CommandFailed | ToolErrorKind::Blocked => {
                 fitted(error.for_person, whole, &content)
             }
         };
@@ -403,6 +426,14 @@ impl CallRun {
         tokio::time::sleep(GRACE).await;
     }
 
+    /// Waits until the log says that the call has begun its work: after a crash it must not be started a second time.
+    async fn wait_for_log(&self, call: &ToolCall) -> Result<(), Failure> {
+        let (written, wait) = oneshot::channel();
+        self.report(Report::Logged(written)).await;
+        let wait = async { wait.await.map_err(|_| ToolError::cancelled()) };
+        self.unless_cancelled(call, wait).await
+    }
+
     pub(super) async fn reach(&self, call: &ToolCall, phase: Phase) {
         self.report(Report::Reached(call.call, phase)).await;
     }
@@ -415,7 +446,7 @@ impl CallRun {
 
 /// Asks the rules about each file, if any of them could deny reading one.
 fn off_limits(context: &Arc<Context>) -> OffLimits {
-    let Stance { mode, rules } = context.stance();
+    let ActivePolicy { mode, rules } = context.active_policy();
     let reading = if rules.restrict_reading() {
         let (context, rules) = (context.clone(), rules.clone());
         OffLimits::new(move |path| {
@@ -448,7 +479,7 @@ fn panicked(wire: WireId) -> Done {
             end: End::Normal,
         },
         changes: Vec::new(),
-        for_person: ForPerson::saying("internal error in agent-tui"),
+        for_person: ForPerson::sentence("internal error in agent-tui"),
         shown: Shown::Nothing,
     }
 }
@@ -471,7 +502,7 @@ pub(super) fn refused(call: &ToolCall, mut text: String, sentence: impl Into<Str
     Failure {
         result: ToolResult::error(call.id.clone(), text),
         end: End::Normal,
-        for_person: Box::new(ForPerson::saying(sentence)),
+        for_person: Box::new(ForPerson::sentence(sentence)),
         changes: Vec::new(),
     }
 }

@@ -25,10 +25,14 @@ impl ReplyTo {
     pub fn takes(&self, reply: &Reply) -> bool {
         match (self, reply) {
             (ReplyTo::Permission(_), Reply::Permission(_))
-            | (ReplyTo::Tool(_), Reply::Chosen(_) | Reply::Dismissed) => true,
+            | (ReplyTo::Tool(_), Reply::Chosen(_) | Reply::Form(_) | Reply::Dismissed) => true,
             (
                 ReplyTo::Permission(_) | ReplyTo::Tool(_),
-                Reply::Permission(_) | Reply::Chosen(_) | Reply::Dismissed | Reply::Nobody,
+                Reply::Permission(_)
+                | Reply::Chosen(_)
+                | Reply::Form(_)
+                | Reply::Dismissed
+                | Reply::Nobody,
             ) => false,
         }
     }
@@ -39,10 +43,17 @@ impl ReplyTo {
         match (self, reply) {
             // A call that was stopped in the meantime no longer listens.
             (ReplyTo::Permission(to), Reply::Permission(answer)) => drop(to.send(answer)),
-            (ReplyTo::Tool(to), reply @ (Reply::Chosen(_) | Reply::Dismissed)) => {
+            (ReplyTo::Tool(to), reply @ (Reply::Chosen(_) | Reply::Form(_) | Reply::Dismissed)) => {
                 drop(to.send(reply));
             }
-            (open, Reply::Permission(_) | Reply::Chosen(_) | Reply::Dismissed | Reply::Nobody) => {
+            (
+                open,
+                Reply::Permission(_)
+                | Reply::Chosen(_)
+                | Reply::Form(_)
+                | Reply::Dismissed
+                | Reply::Nobody,
+            ) => {
                 return Some(open);
             }
         }
@@ -69,8 +80,8 @@ impl CallRun {
         }
         let (context, reports) = (self.context.clone(), self.reports.clone());
         let one_by_one = Arc::new(Mutex::new(()));
-        Asker::new(move |requests| {
-            let question = context.question(call, QuestionKind::Choice(requests));
+        Asker::new(move |kind| {
+            let question = context.question(call, kind);
             let (reports, one_by_one) = (reports.clone(), one_by_one.clone());
             async move {
                 let _alone = one_by_one.lock().await;

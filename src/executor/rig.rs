@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use self::tools::{Asks, Insists, Several};
+use self::tools::{AlwaysConfirms, Asks, Several};
 use super::context::Context;
 use super::driver::{Executor, Observed, Observer};
 use super::machine::Policy;
@@ -53,7 +53,7 @@ pub enum End {
     /// Reports more than anyone can read.
     Chatter,
     /// The sandbox blocks it, unless a person has allowed it.
-    HeldBack,
+    Blocked,
 }
 
 pub fn safe(name: &str) -> Work {
@@ -171,8 +171,8 @@ impl<const BLOCKS: bool> Tool for Scripted<BLOCKS> {
             }
             End::Refuse => failure(ToolErrorKind::Refused),
             End::FailAsCommand => failure(ToolErrorKind::CommandFailed),
-            End::HeldBack if *grant.cause() == Cause::Person => Ok(ToolOutput::text(input.name)),
-            End::HeldBack => failure(ToolErrorKind::HeldBack),
+            End::Blocked if *grant.cause() == Cause::Person => Ok(ToolOutput::text(input.name)),
+            End::Blocked => failure(ToolErrorKind::Blocked),
             End::Panic => panic!("on purpose"),
             End::Move => Ok(ToolOutput {
                 changes: vec![ContextChange::Cwd(cx.cwd.join("sub"))],
@@ -284,7 +284,7 @@ impl Rig {
             .and_then(|()| registry.add(Asks::<true>))
             .and_then(|()| registry.add(Asks::<false>))
             .and_then(|()| registry.add(Several))
-            .and_then(|()| registry.add(Insists));
+            .and_then(|()| registry.add(AlwaysConfirms));
         added.expect("unused names");
         if setting.tools == Tools::Real {
             registry = Registry::built_in();
@@ -363,7 +363,7 @@ impl Rig {
             name: tool.into(),
             input: input.into(),
         };
-        self.tell(|executor, seen| executor.add(call, seen));
+        self.control(|executor, seen| executor.add(call, seen));
     }
 
     /// The name of a call.
@@ -399,7 +399,9 @@ impl Rig {
     pub async fn request(&mut self, id: &str) -> PermissionRequest {
         match self.question(id).await.kind {
             QuestionKind::Permission(request) => request,
-            QuestionKind::Choice(choice) => panic!("it asks something else: {choice:?}"),
+            other @ (QuestionKind::Choice(_) | QuestionKind::Form(_)) => {
+                panic!("it asks something else: {other:?}")
+            }
         }
     }
 
@@ -408,14 +410,14 @@ impl Rig {
     }
 
     pub fn reply(&mut self, id: &str, reply: Reply) {
-        self.tell(|executor, seen| executor.reply(id.into(), reply, seen));
+        self.control(|executor, seen| executor.reply(id.into(), reply, seen));
     }
 
     /// Who decided about a call, in words.
     pub fn decided(&self, id: &str) -> Vec<String> {
         let wanted = CallRef::from(id);
         let decided = self.seen.0.iter().filter_map(|observed| match observed {
-            Observed::Decided { call, verdict, .. } if *call == wanted => Some(verdict.in_short()),
+            Observed::Decided { call, verdict, .. } if *call == wanted => Some(verdict.summary()),
             _ => None,
         });
         decided.collect()
@@ -444,17 +446,17 @@ impl Rig {
         }
     }
 
-    pub fn tell(&mut self, what: impl FnOnce(&mut Executor, &mut Seen)) {
+    pub fn control(&mut self, what: impl FnOnce(&mut Executor, &mut Seen)) {
         let executor = self.executor.as_mut().expect("not dropped");
         what(executor, &mut self.seen);
     }
 
     pub fn interrupt(&mut self) {
-        self.tell(|executor, seen| executor.interrupt(seen));
+        self.control(|executor, seen| executor.interrupt(seen));
     }
 
     pub fn stream_ended(&mut self) {
-        self.tell(|executor, seen| executor.stream_ended(seen));
+        self.control(|executor, seen| executor.stream_ended(seen));
     }
 
     /// Lets this much time pass.

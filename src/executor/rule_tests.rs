@@ -142,13 +142,13 @@ async fn a_running_command_can_continue_in_the_background_and_others_cannot() {
     );
     rig.call("1", "Bash", json!({ "command": command }));
     rig.request("1").await;
-    rig.tell(|executor, seen| executor.background("1".into(), seen));
+    rig.control(|executor, seen| executor.background("1".into(), seen));
     let notice = "only a running command can be backgrounded";
     assert_eq!(rig.notices(), [notice]);
     rig.answer("1", Answer::Allow);
     rig.until(|observed| matches!(observed, Observed::Progress(..)))
         .await;
-    rig.tell(|executor, seen| executor.background("1".into(), seen));
+    rig.control(|executor, seen| executor.background("1".into(), seen));
     rig.stream_ended();
     let result = rig.deliver().await.results.concat();
     assert!(
@@ -164,17 +164,17 @@ async fn a_running_command_can_continue_in_the_background_and_others_cannot() {
     std::fs::write(go, "").expect("write");
     let mut printed = Vec::new();
     loop {
-        let news = rig
+        let progress = rig
             .context
             .shared
             .env
             .groups
             .jobs
-            .look("bash_1")
+            .read_new("bash_1")
             .expect("known");
-        printed.extend(news.output);
-        if news.status != Status::Running {
-            assert_eq!(news.status, Status::Ended(Ended::Exited(0)));
+        printed.extend(progress.output);
+        if progress.status != Status::Running {
+            assert_eq!(progress.status, Status::Ended(Ended::Exited(0)));
             break;
         }
         tokio::task::yield_now().await;

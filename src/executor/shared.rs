@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::pace::Pace;
 use crate::config::logged;
-use crate::hooks::{Active, Runner};
+use crate::hooks::{Active, Runner, scripts};
 use crate::permissions::{Cause, Decision, Rule, RuleList, Rules, Source, Store, Verdict, Warning};
 use crate::process::sandbox;
 use crate::process::sandbox::Unasked;
@@ -37,12 +37,16 @@ pub struct Shared {
     pub live: Option<Live>,
     /// What the files of extensions add; `None` if there are none.
     pub catalogue: Option<Catalogue>,
-    stance: watch::Sender<Stance>,
+    /// Commands that MCP servers add.
+    guests: RwLock<Vec<CustomCommand>>,
+    active_policy: watch::Sender<ActivePolicy>,
+    /// The scripts of hooks that were added while the program runs.
+    new_scripts: Mutex<Vec<PathBuf>>,
 }
 
 /// What decides about calls. It can change while calls wait for a decision.
 #[derive(Debug, Clone)]
-pub struct Stance {
+pub struct ActivePolicy {
     pub mode: Mode,
     pub rules: Arc<Rules>,
 }
@@ -111,7 +115,9 @@ impl Shared {
             hooks: None,
             live: None,
             catalogue: None,
-            stance: watch::Sender::new(Stance {
+            new_scripts: Mutex::default(),
+            guests: RwLock::default(),
+            active_policy: watch::Sender::new(ActivePolicy {
                 mode,
                 rules: Arc::new(rules),
             }),
@@ -133,7 +139,7 @@ impl Shared {
     }
 
     /// Asks which calls may start now.
-    pub(super) fn at_pace<T>(&self, ask: impl FnOnce(&mut Pace) -> T) -> T {
+    pub(super) fn with_pace<T>(&self, ask: impl FnOnce(&mut Pace) -> T) -> T {
         let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
         pace.set_now(self.began.elapsed());
         ask(&mut pace)
@@ -156,26 +162,43 @@ impl Shared {
             return None;
         };
         let (name, arguments) = CustomCommand::split(text)?;
-        let command = self.extensions().command(name).cloned()?;
+        let command = self.commands().into_iter().find(|it| *it.name == *name)?;
         Some((command, arguments.to_owned()))
     }
 
-    pub fn stance(&self) -> Stance {
-        self.stance.borrow().clone()
+    /// All commands that the person can type besides those of the program.
+    pub fn commands(&self) -> Vec<CustomCommand> {
+        let mut commands = self.extensions().commands.clone();
+        let guests = self.guests.read().unwrap_or_else(PoisonError::into_inner);
+        commands.extend(guests.iter().cloned());
+        commands
     }
 
-    /// Reports later changes of the stance.
-    pub fn watch(&self) -> watch::Receiver<Stance> {
-        self.stance.subscribe()
+    /// Sets the commands that MCP servers add. Returns whether they have changed.
+    pub fn set_guests(&self, commands: Vec<CustomCommand>) -> bool {
+        let mut guests = self.guests.write().unwrap_or_else(PoisonError::into_inner);
+        let changed = *guests != commands;
+        *guests = commands;
+        changed
+    }
+
+    pub fn active_policy(&self) -> ActivePolicy {
+        self.active_policy.borrow().clone()
+    }
+
+    /// Reports later changes of the active policy.
+    pub fn watch(&self) -> watch::Receiver<ActivePolicy> {
+        self.active_policy.subscribe()
     }
 
     pub fn mode(&self) -> Mode {
-        self.stance.borrow().mode
+        self.active_policy.borrow().mode
     }
 
     pub fn set_mode(&self, mode: Mode) {
         tracing::info!(mode = mode.name(), "permission mode");
-        self.stance.send_modify(|stance| stance.mode = mode);
+        self.active_policy
+            .send_modify(|active_policy| active_policy.mode = mode);
     }
 
     /// Allows what the rule covers from now on. The error says what is wrong with the rule.
@@ -192,26 +215,27 @@ impl Shared {
         rule: &str,
         source: &Source,
     ) -> Result<Option<Warning>, String> {
-        let mut rules = self.stance().rules;
+        let mut rules = self.active_policy().rules;
         let known = |other: &Rule| other.text == rule.trim();
         if rules.list(list).iter().any(known) {
             return Ok(None);
         }
         let warning = Arc::make_mut(&mut rules).add(list, rule, source)?;
         tracing::info!(?list, rule = %logged(rule), source = %logged(source), "rule added");
-        self.stance.send_modify(|stance| stance.rules = rules);
+        self.active_policy
+            .send_modify(|active_policy| active_policy.rules = rules);
         Ok(warning)
     }
 
     /// Removes a rule. Returns whether it existed.
     pub fn remove_rule(&self, rule: &KnownRule) -> bool {
-        self.stance.send_if_modified(|stance| {
+        self.active_policy.send_if_modified(|active_policy| {
             let is_it = |other: &Rule| other.text == rule.rule && other.source == rule.from;
-            let there = stance.rules.list(rule.list).iter().any(is_it);
+            let there = active_policy.rules.list(rule.list).iter().any(is_it);
             if there {
                 let (text, source) = (logged(&rule.rule), logged(&rule.from));
                 tracing::info!(list = ?rule.list, rule = %text, %source, "rule removed");
-                let rules = Arc::make_mut(&mut stance.rules);
+                let rules = Arc::make_mut(&mut active_policy.rules);
                 rules.list_mut(rule.list).retain(|other| !is_it(other));
             }
             there
@@ -220,7 +244,7 @@ impl Shared {
 
     /// The active rules for people.
     pub fn known_rules(&self) -> Vec<KnownRule> {
-        let rules = self.stance().rules;
+        let rules = self.active_policy().rules;
         let known = |list: RuleList| {
             let rules = rules.list(list).iter();
             rules.map(move |rule| KnownRule {
@@ -261,7 +285,7 @@ impl Shared {
         let now = files.again();
         let active = self.hooks.as_ref().map(Runner::active).unwrap_or_default();
         loop {
-            let before = self.stance().rules;
+            let before = self.active_policy().rules;
             let Reloaded {
                 files: used,
                 rules,
@@ -269,25 +293,57 @@ impl Shared {
                 notices,
             } = (live.load)(&files, now.clone(), &before, &active);
             let (mut late, rules) = (false, Arc::new(rules));
-            self.stance.send_if_modified(|stance| {
+            self.active_policy.send_if_modified(|active_policy| {
                 // The person may have added another rule in the meantime, which must not be lost.
-                late = !Arc::ptr_eq(&stance.rules, &before);
-                let changed = !late && stance.rules != rules;
+                late = !Arc::ptr_eq(&active_policy.rules, &before);
+                let changed = !late && active_policy.rules != rules;
                 if changed {
-                    stance.rules = rules;
+                    active_policy.rules = rules;
                 }
                 changed
             });
             if !late {
-                let said = notices.join("; ");
-                tracing::info!(notices = %logged(said), "settings read again");
+                let text = notices.join("; ");
+                tracing::info!(notices = %logged(text), "settings read again");
                 *files = used;
                 if let Some(runner) = &self.hooks {
+                    self.protect_scripts(&hooks);
                     runner.replace(hooks);
                 }
                 return notices;
             }
         }
+    }
+
+    /// Protects the scripts of hooks before the hooks run for the first time.
+    fn protect_scripts(&self, active: &Active) {
+        let scripts = scripts::named(
+            &active.hooks,
+            scripts::ScriptDirectories {
+                project: &self.places.workspace,
+                home: &self.places.home,
+                additional: &self.places.additional,
+            },
+        );
+        let mut known = self
+            .new_scripts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for script in scripts {
+            if !known.contains(&script) && !self.places.protected_files.contains(&script) {
+                known.push(script);
+            }
+        }
+    }
+
+    /// Settings files, and scripts of hooks. A script stays protected when its hook is removed.
+    pub fn protected_files(&self) -> Vec<PathBuf> {
+        let new = self
+            .new_scripts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let at_start = self.places.protected_files.iter();
+        at_start.chain(new.iter()).cloned().collect()
     }
 
     /// The file of the person's rules.
@@ -311,7 +367,32 @@ fn require_sandbox(verdict: Verdict, state: &sandbox::State) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cause, Decision, Verdict, require_sandbox, sandbox};
+    use super::{
+        Active, Asking, Cause, Decision, Mode, PathBuf, Places, Rules, Shared, Verdict,
+        require_sandbox, sandbox,
+    };
+    use crate::hooks::Event;
+    use crate::hooks::rig::hook;
+    use crate::tools::files::scratch::Scratch;
+
+    #[test]
+    fn the_script_of_a_hook_that_was_added_later_is_protected() {
+        let scratch = Scratch::new();
+        scratch.put("guard.sh", "exit 0\n");
+        let places = Places {
+            workspace: scratch.root.clone(),
+            ..Places::default()
+        };
+        let (asking, env) = (Asking::Nobody, scratch.cx.env.clone());
+        let shared = Shared::new(Rules::default(), Mode::Default, asking, places, env);
+        assert_eq!(shared.protected_files(), [] as [PathBuf; 0]);
+        let active = Active {
+            hooks: vec![hook(Event::PreToolUse, "./guard.sh")],
+            ..Active::default()
+        };
+        shared.protect_scripts(&active);
+        assert_eq!(shared.protected_files(), [scratch.root.join("guard.sh")]);
+    }
 
     #[test]
     fn without_a_sandbox_require_makes_unasked_commands_ask() {

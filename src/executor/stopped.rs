@@ -5,7 +5,7 @@ use crate::protocol::{CallOutcome, ForPerson, ToolResult};
 
 /// Why a call was stopped or never ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum StopCause {
     SiblingFailed(Failed),
     Interrupted,
     CancelledByPerson,
@@ -17,7 +17,7 @@ pub(super) enum Why {
 pub(super) struct Failed {
     label: String,
     /// `cargo test` failed.
-    in_short: String,
+    summary: String,
 }
 
 impl Traits {
@@ -35,22 +35,22 @@ impl Failed {
         let command = traits.subject.as_ref().unwrap_or(&traits.tool);
         Self {
             label: traits.label(),
-            in_short: format!("`{command}` failed"),
+            summary: format!("`{command}` failed"),
         }
     }
 }
 
-impl Why {
+impl StopCause {
     /// The outcome of a call that stops for this reason. A call that never ran was skipped, whatever the reason.
     pub fn outcome(&self, running: bool) -> CallOutcome {
-        let skipped = |why: &str| CallOutcome::Skipped {
-            why: why.to_owned(),
+        let skipped = |cause: &str| CallOutcome::Skipped {
+            why: cause.to_owned(),
         };
         match self {
-            Why::SiblingFailed(failed) => skipped(&failed.in_short),
-            Why::Discarded => skipped("the response was discarded"),
-            Why::Interrupted if !running => skipped("interrupted"),
-            Why::Interrupted | Why::CancelledByPerson => CallOutcome::Cancelled,
+            StopCause::SiblingFailed(failed) => skipped(&failed.summary),
+            StopCause::Discarded => skipped("the response was discarded"),
+            StopCause::Interrupted if !running => skipped("interrupted"),
+            StopCause::Interrupted | StopCause::CancelledByPerson => CallOutcome::Cancelled,
         }
     }
 }
@@ -78,31 +78,37 @@ pub(super) fn for_person(outcome: &CallOutcome, own: ForPerson, result: &ToolRes
 
 /// The result of a call that was stopped or never ran: what happened to it, and why. `seen` is what it had produced
 /// so far.
-pub(super) fn synthetic(traits: &Traits, why: &Why, seen: Option<&ToolResult>) -> ToolResult {
+pub(super) fn synthetic(
+    traits: &Traits,
+    cause: &StopCause,
+    seen: Option<&ToolResult>,
+) -> ToolResult {
     let label = traits.label();
     let started = seen.is_some();
-    let text = match (why, started) {
-        (Why::SiblingFailed(Failed { label: failed, .. }), false) => {
+    let text = match (cause, started) {
+        (StopCause::SiblingFailed(Failed { label: failed, .. }), false) => {
             format!("Skipped: {failed} failed, so {label} was not started")
         }
-        (Why::SiblingFailed(Failed { label: failed, .. }), true) => {
+        (StopCause::SiblingFailed(Failed { label: failed, .. }), true) => {
             format!("Skipped: {failed} failed, so {label} was cancelled while it ran")
         }
-        (Why::Interrupted, false) => format!("Interrupted by the user: {label} was not started"),
-        (Why::Interrupted, true) => {
+        (StopCause::Interrupted, false) => {
+            format!("Interrupted by the user: {label} was not started")
+        }
+        (StopCause::Interrupted, true) => {
             format!(
                 "Interrupted by the user: {label} was stopped while it ran, so it may have had effects"
             )
         }
-        (Why::CancelledByPerson, false) => {
+        (StopCause::CancelledByPerson, false) => {
             format!("Cancelled by the user: {label} was not started")
         }
-        (Why::CancelledByPerson, true) => {
+        (StopCause::CancelledByPerson, true) => {
             format!(
                 "Cancelled by the user: {label} was stopped while it ran, so it may have had effects"
             )
         }
-        (Why::Discarded, _) => {
+        (StopCause::Discarded, _) => {
             format!("Discarded: the response that asked for {label} was thrown away")
         }
     };

@@ -7,19 +7,19 @@ use crate::protocol::OnBashError;
 use crate::protocol::{InterruptBehavior, Phase};
 use crate::settings::ToolSettings;
 
-fn told(text: &str) -> String {
+fn interrupted_text(text: &str) -> String {
     format!("<tool_use_error>{text}</tool_use_error>")
 }
 
 fn stopped(name: &str) -> String {
-    told(&format!(
+    interrupted_text(&format!(
         "Interrupted by the user: Cancels({name}) was stopped while it ran, so it may have had effects. Its output \
          so far:\nhalf of {name}"
     ))
 }
 
 fn not_started(tool: &str, name: &str) -> String {
-    told(&format!(
+    interrupted_text(&format!(
         "Interrupted by the user: {tool}({name}) was not started"
     ))
 }
@@ -33,12 +33,12 @@ async fn a_failing_command_cancels_the_calls_after_it() {
     ])
     .await;
     let skipped = |name: &str| {
-        told(&format!(
+        interrupted_text(&format!(
             "Skipped: Cancels(make) failed, so Cancels({name}) was not started"
         ))
     };
     let expected = Run {
-        results: vec![told("make failed"), skipped("b"), skipped("c")],
+        results: vec![interrupted_text("make failed"), skipped("b"), skipped("c")],
         took: secs(1),
     };
     assert_eq!(run, expected);
@@ -49,11 +49,11 @@ async fn a_failing_command_cancels_calls_that_run_at_the_same_time() {
     let mut make = safe("make").taking(secs(1)).ending(End::FailAsCommand);
     make = make.changing();
     let run = drive([safe("a").taking(secs(9)), make]).await;
-    let cancelled = told(
+    let cancelled = interrupted_text(
         "Skipped: Cancels(make) failed, so Cancels(a) was cancelled while it ran. Its output so far:\nhalf of a",
     );
     let expected = Run {
-        results: vec![cancelled, told("make failed")],
+        results: vec![cancelled, interrupted_text("make failed")],
         took: secs(1),
     };
     assert_eq!(run, expected);
@@ -77,7 +77,7 @@ async fn a_failing_command_that_only_reads_cancels_nothing() {
         unsafe_("b").taking(secs(1)),
     ])
     .await;
-    assert_eq!(run.results, [told("a failed"), "b".into()]);
+    assert_eq!(run.results, [interrupted_text("a failed"), "b".into()]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -207,7 +207,7 @@ async fn a_tool_that_ignores_its_cancellation_is_abandoned_after_a_grace_period(
     rig.pass(secs(1)).await;
     rig.interrupt();
     rig.stream_ended();
-    let given_up = told(
+    let given_up = interrupted_text(
         "Interrupted by the user: Cancels(a) was stopped while it ran, so it may have had effects",
     );
     let expected = Run {
@@ -237,11 +237,11 @@ async fn one_call_is_cancelled_alone() {
         unsafe_("c"),
     ]);
     rig.pass(secs(1)).await;
-    rig.tell(|executor, seen| executor.cancel("a".into(), seen));
-    rig.tell(|executor, seen| executor.cancel("unknown".into(), seen));
+    rig.control(|executor, seen| executor.cancel("a".into(), seen));
+    rig.control(|executor, seen| executor.cancel("unknown".into(), seen));
     let turn = rig.turn.clone();
     let run = rig.finish().await;
-    let cancelled = told(
+    let cancelled = interrupted_text(
         "Cancelled by the user: Cancels(a) was stopped while it ran, so it may have had effects. Its output so far:\n\
          half of a",
     );
@@ -259,7 +259,7 @@ async fn a_call_answered_by_hand_is_stopped_and_changes_nothing_after_that() {
     let moves = unsafe_("cd").taking(secs(9)).ending(End::Move);
     rig.add_all([moves, unsafe_("after")]);
     rig.pass(secs(1)).await;
-    rig.tell(|executor, seen| executor.answer_by_hand("cd".into(), "typed".into(), seen));
+    rig.control(|executor, seen| executor.answer_by_hand("cd".into(), "typed".into(), seen));
     rig.stream_ended();
     let expected = Run {
         results: vec!["typed".into(), "after".into()],
@@ -279,7 +279,7 @@ async fn a_call_answered_by_hand_is_stopped_and_changes_nothing_after_that() {
 async fn a_queued_call_answered_by_hand_never_runs() {
     let mut rig = Rig::new();
     rig.add_all([unsafe_("a").taking(secs(2)), unsafe_("b")]);
-    rig.tell(|executor, seen| executor.answer_by_hand("b".into(), "typed".into(), seen));
+    rig.control(|executor, seen| executor.answer_by_hand("b".into(), "typed".into(), seen));
     rig.stream_ended();
     assert_eq!(rig.deliver().await.results, ["a", "typed"]);
     assert_eq!(rig.called(), ["a"]);
@@ -305,7 +305,9 @@ async fn the_end_of_the_turn_cancels_its_calls() {
     let run = rig.finish().await;
     assert_eq!(
         run.results,
-        [told("The call was cancelled before it finished")]
+        [interrupted_text(
+            "The call was cancelled before it finished"
+        )]
     );
     assert_eq!(run.took, secs(1));
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The prefix of variables that control git: where it finds a repository, which configuration it reads, what it
 /// starts.
-const STEERING: &str = "GIT_";
+const GIT_PREFIX: &str = "GIT_";
 
 /// What git must not do when it runs without asking: take locks, fetch, or prompt.
 const VARIABLES: [(&str, &str); 3] = [
@@ -38,13 +38,13 @@ const SETTINGS: [(&str, &str); 13] = [
 
 /// Whether a variable controls git and must not reach a git that runs without asking, because git would look
 /// elsewhere than the program has looked.
-pub fn steers(name: &OsStr) -> bool {
-    name.as_bytes().starts_with(STEERING.as_bytes())
+pub fn controls_git(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(GIT_PREFIX.as_bytes())
 }
 
 /// Whether a variable makes git read the person's configuration from a relative path, which could be a file of the
 /// repository.
-pub fn misleads(name: &OsStr, value: &OsStr) -> bool {
+pub fn redirects_configuration(name: &OsStr, value: &OsStr) -> bool {
     (name == "HOME" || name == "XDG_CONFIG_HOME") && !Path::new(value).is_absolute()
 }
 

@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use super::environment::{harmless, misleads};
+use super::environment::{harmless, redirects_configuration};
 use super::keys::is_harmless;
 use super::place::Place;
 use super::{Inspection, Repository};
@@ -24,7 +24,7 @@ use crate::process::stragglers;
 use crate::text::{beginning, one_line};
 
 /// A file that never ends, or a pipe without a writer, must not block the program.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 const LONGEST_OUTPUT: u64 = 1_000_000;
 const LONGEST_REASON: usize = 120;
 
@@ -61,7 +61,7 @@ pub async fn inspect(programs: &Programs, directory: &Path, extent: Extent) -> I
         }
         inspection
     };
-    let inspected = timeout(PATIENCE, asking).await;
+    let inspected = timeout(MAX_WAIT, asking).await;
     inspected.unwrap_or_else(|_| Inspection::objecting("git did not say what it would read"))
 }
 
@@ -92,7 +92,7 @@ pub fn command(git: &Path, programs: &Programs, directory: &Path) -> Command {
         Some((name, value))
     });
     command
-        .envs(passed_on.filter(|(name, value)| !misleads(OsStr::new(name), value)))
+        .envs(passed_on.filter(|(name, value)| !redirects_configuration(OsStr::new(name), value)))
         .envs(harmless());
     command
 }
@@ -121,9 +121,9 @@ async fn configuration(git: &Path, programs: &Programs, directory: &Path) -> Ins
     if place.stdout.starts_with(b"false\ntrue\n") {
         return Inspection::objecting("the directory belongs to a repository's own files");
     }
-    for said in [&place, &list] {
-        if !said.status.success() {
-            let text = String::from_utf8_lossy(&said.stderr);
+    for answer in [&place, &list] {
+        if !answer.status.success() {
+            let text = String::from_utf8_lossy(&answer.stderr);
             return Inspection::objecting(format!("git says `{}`", short(&text)));
         }
     }
@@ -166,7 +166,7 @@ fn judged(
     if let Some(why) = place.objection(|path| programs.is_own(path), &work_trees) {
         return Err(why);
     }
-    if place.borrows() {
+    if place.shares_objects() {
         return Ok(Some("it uses objects of another repository".to_owned()));
     }
     let here = work_trees.iter().all(|value| place.is_work_tree(value));

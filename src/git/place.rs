@@ -46,7 +46,7 @@ impl<'r> Place<'r> {
     /// led here.
     pub fn is_work_tree(&self, value: &[u8]) -> bool {
         let named = self.git_dir.join(OsStr::from_bytes(value)).canonicalize();
-        named.is_ok_and(|named| named == self.toplevel) && self.is_led_to()
+        named.is_ok_and(|named| named == self.toplevel) && self.is_found_from_work_tree()
     }
 
     /// Why the repository may belong to another project; `own` says what is in the workspace, and `work_trees` are
@@ -71,7 +71,7 @@ impl<'r> Place<'r> {
     }
 
     /// Whether it uses the objects of another repository.
-    pub fn borrows(&self) -> bool {
+    pub fn shares_objects(&self) -> bool {
         let alternates = self.common_dir.join("objects/info/alternates");
         match crate::config::read_regular(&alternates, LONGEST_POINTER) {
             Ok(text) => text
@@ -98,15 +98,15 @@ impl<'r> Place<'r> {
     }
 
     /// Whether git found this repository through the `.git` of the work tree, and not through one further down.
-    fn is_led_to(&self) -> bool {
+    fn is_found_from_work_tree(&self) -> bool {
         let dot_git = self.repository.toplevel.join(".git");
-        let led_to = if self.has_pointer() {
+        let found = if self.has_pointer() {
             pointer(&dot_git, b"gitdir: ").map(|named| self.toplevel.join(named))
         } else {
             Some(dot_git)
         };
-        let led_to = led_to.and_then(|led_to| led_to.canonicalize().ok());
-        led_to.is_some_and(|led_to| led_to == self.git_dir)
+        let found = found.and_then(|found| found.canonicalize().ok());
+        found.is_some_and(|found| found == self.git_dir)
     }
 }
 

@@ -16,14 +16,14 @@ use super::{Inspection, Repository};
 use crate::process::Programs;
 
 /// How long the first request waits for git.
-const PATIENCE: Duration = Duration::from_millis(40);
+const MAX_WAIT: Duration = Duration::from_millis(40);
 const LONGEST_HEAD: u64 = 1_000;
 const LONGEST_BRANCH: usize = 200;
 /// How many changed files the prompt lists.
 const MOST_CHANGES: usize = 20;
 
 /// A running query.
-pub struct Asked {
+pub struct StatusQuery {
     inspected: oneshot::Receiver<Inspection>,
     changes: JoinHandle<Option<String>>,
     until: Instant,
@@ -31,19 +31,29 @@ pub struct Asked {
 
 /// What git answered in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct GitStatus {
     pub branch: Option<String>,
     /// Lines for the system prompt.
     pub lines: String,
 }
 
 /// Starts the query. The repository is inspected first, because a hostile one must not start anything.
-pub fn ask(programs: &Arc<Programs>, workspace: &Path) -> Asked {
-    ask_for(programs, workspace, PATIENCE)
+pub fn ask(programs: &Arc<Programs>, workspace: &Path) -> StatusQuery {
+    ask_for(programs, workspace, MAX_WAIT)
 }
 
-pub(super) fn ask_for(programs: &Arc<Programs>, workspace: &Path, patience: Duration) -> Asked {
-    let until = Instant::now() + patience;
+/// Only the branch, however long git takes.
+pub async fn branch_of(programs: &Programs, workspace: &Path) -> Option<String> {
+    let inspection = inspect(programs, workspace, Extent::Configuration).await;
+    inspection.repository.as_ref().map(branch)
+}
+
+pub(super) fn ask_for(
+    programs: &Arc<Programs>,
+    workspace: &Path,
+    max_wait: Duration,
+) -> StatusQuery {
+    let until = Instant::now() + max_wait;
     let (sender, inspected) = oneshot::channel();
     let (programs, workspace) = (programs.clone(), workspace.to_owned());
     let changes = tokio::spawn(async move {
@@ -57,16 +67,16 @@ pub(super) fn ask_for(programs: &Arc<Programs>, workspace: &Path, patience: Dura
             None
         }
     });
-    Asked {
+    StatusQuery {
         inspected,
         changes,
         until,
     }
 }
 
-impl Asked {
+impl StatusQuery {
     /// Branch and changes, as far as they are known in time.
-    pub async fn hear(self) -> Said {
+    pub async fn finish(self) -> GitStatus {
         let Self {
             inspected,
             mut changes,
@@ -74,13 +84,13 @@ impl Asked {
         } = self;
         let Ok(Ok(inspected)) = timeout_at(until, inspected).await else {
             changes.abort();
-            return Said::without_branch("- Git: not known yet");
+            return GitStatus::without_branch("- Git: not known yet");
         };
         let branch = match (inspected.repository, &inspected.objection) {
             (Some(repository), _) => branch(&repository),
-            (None, None) => return Said::without_branch("- Git: not a repository"),
+            (None, None) => return GitStatus::without_branch("- Git: not a repository"),
             (None, Some(why)) => {
-                return Said::without_branch(&format!("- Git: not asked, because {why}"));
+                return GitStatus::without_branch(&format!("- Git: not asked, because {why}"));
             }
         };
         let status = if let Some(why) = inspected.objection {
@@ -91,14 +101,14 @@ impl Asked {
             changes.abort();
             "not known yet".to_owned()
         };
-        Said {
+        GitStatus {
             lines: format!("- Git branch: {branch}\n- Git status: {status}"),
             branch: Some(branch),
         }
     }
 }
 
-impl Said {
+impl GitStatus {
     fn without_branch(lines: &str) -> Self {
         Self {
             branch: None,
@@ -113,9 +123,9 @@ async fn status(programs: &Programs, workspace: &Path) -> Option<String> {
     command
         .args(["status", "--porcelain", "--ignore-submodules=all"])
         .stderr(Stdio::null());
-    let said = output(command).await.ok()?;
-    let text = String::from_utf8_lossy(&said.stdout);
-    said.status.success().then(|| changes(&text))
+    let answer = output(command).await.ok()?;
+    let text = String::from_utf8_lossy(&answer.stdout);
+    answer.status.success().then(|| changes(&text))
 }
 
 /// The branch that the repository's `HEAD` names. What follows its first line is not part of the name.

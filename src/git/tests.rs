@@ -9,10 +9,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::environment::{harmless, steers};
-use super::status::{Said, ask_for};
+use super::environment::{controls_git, harmless};
+use super::status::{GitStatus, ask_for};
 use super::{Git, Inspection};
-use crate::permissions::{Asked, Decision, Remembered, Rules, World, decide};
+use crate::permissions::{CallDetails, Decision, Remembered, Rules, World, decide};
 use crate::process::Programs;
 use crate::protocol::{Level, Mode, Touches};
 
@@ -75,15 +75,15 @@ impl Scene {
     }
 
     fn git_in(&self, directory: &Path, arguments: &[&str]) {
-        let said = self.plain(directory, "git").args(arguments).output();
-        let said = said.expect("git is there");
-        assert!(said.status.success(), "{arguments:?}: {said:?}");
+        let output = self.plain(directory, "git").args(arguments).output();
+        let output = output.expect("git is there");
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
     }
 
     /// A program with its own home directory, and nothing that makes git harmless.
     fn plain(&self, directory: &Path, program: &str) -> Command {
         let mut command = Command::new(program);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| steers(name)) {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| controls_git(name)) {
             command.env_remove(name);
         }
         command
@@ -132,7 +132,7 @@ impl Scene {
     async fn decision(&self, directory: &Path, command: &str, mode: Mode) -> Decision {
         let links = Remembered::default();
         let input = serde_json::json!({ "command": command });
-        let asked = Asked {
+        let call = CallDetails {
             tool: "Bash",
             input: &input,
             touches: Touches::command(&input, "command"),
@@ -150,23 +150,23 @@ impl Scene {
             links: &links,
         };
         let git = Git::new(self.programs());
-        let deciding = git.deciding(&links, || decide(&asked, &Rules::default(), mode, &world()));
+        let deciding = git.deciding(&links, || decide(&call, &Rules::default(), mode, &world()));
         deciding.await.decision()
     }
 
-    async fn status(&self, directory: &Path) -> Said {
+    async fn status(&self, directory: &Path) -> GitStatus {
         // Longer than the program waits: a late answer must be harmless too.
-        let asked = ask_for(&self.programs(), directory, Duration::from_secs(20));
-        asked.hear().await
+        let call = ask_for(&self.programs(), directory, Duration::from_secs(20));
+        call.finish().await
     }
 
     /// Opens the directory as the program does at its start, and runs the commands that it would run without asking.
     /// Returns the commands that did not run.
     async fn open(&self, below: &str, commands: &[&str]) -> Vec<String> {
         let directory = self.root.join(below);
-        let said = self.status(&directory).await;
-        assert!(!self.canary().exists(), "at the start: {said:?}");
-        let mut asked = Vec::new();
+        let output = self.status(&directory).await;
+        assert!(!self.canary().exists(), "at the start: {output:?}");
+        let mut call = Vec::new();
         for command in commands {
             for mode in [Mode::Default, Mode::Plan, Mode::AcceptEdits] {
                 let decision = self.decision(&directory, command, mode).await;
@@ -175,11 +175,11 @@ impl Scene {
                     self.run_harmless(&directory, command);
                     assert!(!self.canary().exists(), "{command}");
                 } else if mode == Mode::Default {
-                    asked.push((*command).to_owned());
+                    call.push((*command).to_owned());
                 }
             }
         }
-        asked
+        call
     }
 
     fn run_harmless(&self, directory: &Path, command: &str) {
@@ -190,7 +190,10 @@ impl Scene {
     /// Checks that the repository is really hostile: without an inspection, a plain git starts its program.
     fn assert_armed(&self, below: &str, command: &str) {
         let mut bash = self.plain(&self.root.join(below), "bash");
-        let said = bash.args(["-c", command]).output();
-        assert!(self.canary().exists(), "{command} starts nothing: {said:?}");
+        let output = bash.args(["-c", command]).output();
+        assert!(
+            self.canary().exists(),
+            "{command} starts nothing: {output:?}"
+        );
     }
 }

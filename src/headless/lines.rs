@@ -24,6 +24,8 @@ pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
     let commands = commands.iter().map(|command| &*command.name);
     let skills = skills.iter().map(|skill| &*skill.name);
     let agents = agents.iter().map(|agent| agent.name.as_str());
+    let servers = opened.servers.iter();
+    let servers = servers.map(|it| json!({ "name": it.name, "status": it.state.name() }));
     json!({
         "type": "system",
         "subtype": "init",
@@ -33,6 +35,7 @@ pub fn init(opened: &SessionOpened, cwd: &Path, mode: Mode) -> Value {
         "cwd": cwd,
         "tools": tools,
         "permission_mode": mode.name(),
+        "mcp_servers": servers.collect::<Vec<_>>(),
         "slash_commands": commands.collect::<Vec<_>>(),
         "skills": skills.collect::<Vec<_>>(),
         "agents": agents.collect::<Vec<_>>(),
@@ -149,8 +152,8 @@ pub fn result(summary: &TurnSummary, session: &str) -> Value {
 
 /// In dollars; left out if unknown, and not 0.
 fn total_cost(summary: &TurnSummary) -> Option<f64> {
-    let is_told = summary.responses == 0 || summary.usage != Usage::default();
-    summary.cost.filter(|_| is_told)
+    let has_usage = summary.responses == 0 || summary.usage != Usage::default();
+    summary.cost.filter(|_| has_usage)
 }
 
 /// The blocks of a message as they are sent to the model: a note is a normal text, an error is inside its tag.
@@ -245,8 +248,8 @@ mod tests {
 
     #[test]
     fn a_note_is_printed_like_any_text() {
-        let told = Message::from_user(vec![Block::by_hooks("late")]);
-        let line = turn(&TurnEvent::Delivered(told), None, "s").expect("a line");
+        let message = Message::from_user(vec![Block::by_hooks("late")]);
+        let line = turn(&TurnEvent::Delivered(message), None, "s").expect("a line");
         let text = "<hook>\nlate\n</hook>";
         assert_eq!(
             line["message"]["content"],
@@ -257,8 +260,8 @@ mod tests {
     #[test]
     fn an_error_is_printed_with_its_tag() {
         let result = ToolResult::error("a".into(), "no");
-        let told = Message::from_user(vec![Block::ToolResult(result)]);
-        let line = turn(&TurnEvent::Delivered(told), None, "s").expect("a line");
+        let message = Message::from_user(vec![Block::ToolResult(result)]);
+        let line = turn(&TurnEvent::Delivered(message), None, "s").expect("a line");
         let content = json!([{
             "type": "tool_result", "tool_use_id": "a", "is_error": true,
             "content": "<tool_use_error>no</tool_use_error>",
@@ -284,8 +287,8 @@ mod tests {
         };
         assert_eq!(line(Some(0.25), usage), Some(json!(0.25)));
         assert_eq!(line(None, usage), None, "the price is unknown");
-        let untold = Usage::default();
-        assert_eq!(line(Some(0.0), untold), None, "the usage is unknown");
+        let unknown = Usage::default();
+        assert_eq!(line(Some(0.0), unknown), None, "the usage is unknown");
     }
 
     #[test]

@@ -14,10 +14,10 @@ use self::lines::Named;
 use self::output::Output;
 use crate::agent::AgentHandle;
 use crate::process::signals::{Signal, Signals};
-use crate::process::stderr::say;
+use crate::process::stderr::print_message;
 use crate::protocol::{
-    AgentEvent, AgentId, Block, CallEvent, CallRef, Command, Ending, Mode, SessionCommand,
-    SessionEvent, Told, TurnCommand, TurnEvent, TurnSummary, WireId,
+    AgentEvent, AgentId, Block, CallEvent, CallRef, Command, Ending, Envelope, McpServerStatus,
+    Mode, SessionCommand, SessionEvent, TurnCommand, TurnEvent, TurnSummary, WireId,
 };
 use crate::text::clean;
 
@@ -64,21 +64,21 @@ impl Exit {
 pub async fn run(mut agent: AgentHandle, run: Run, output: Output, mut signals: Signals) -> Exit {
     let mut printer = Printer::new(run, output);
     printer.submit(&agent);
-    let mut patience = Patience::default();
+    let mut max_wait = ReceivedSignals::default();
     let exit = loop {
         tokio::select! {
             biased;
             signal = signals.next() => {
-                if let Some(exit) = patience.spend(signal, &agent) {
+                if let Some(exit) = max_wait.receive(signal, &agent) {
                     break exit;
                 }
             }
-            () = patience.over() => break patience.exit(Exit::Failed),
-            came = next_event(&mut printer.output, &mut agent.events) => match came {
-                Arrival::NobodyReads => break Exit::OutputClosed,
+            () = max_wait.over() => break max_wait.exit(Exit::Failed),
+            arrival = next_event(&mut printer.output, &mut agent.events) => match arrival {
+                Arrival::OutputClosed => break Exit::OutputClosed,
                 Arrival::AgentEnded => break internal_error(),
                 Arrival::Event(event) => if let Some(exit) = printer.print(*event) {
-                    break patience.exit(exit);
+                    break max_wait.exit(exit);
                 },
             },
         }
@@ -100,24 +100,24 @@ enum Arrival {
     Event(Box<AgentEvent>),
     AgentEnded,
     /// The reader has closed the output, or writing failed; the reason is reported at the end.
-    NobodyReads,
+    OutputClosed,
 }
 
 /// The next event, once there is space to print it. Cancel-safe.
-async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Told>) -> Arrival {
+async fn next_event(output: &mut Output, events: &mut mpsc::Receiver<Envelope>) -> Arrival {
     let Output { lines, closed, .. } = output;
     let event = async {
         if !output::has_room(lines.as_ref()).await {
-            return Arrival::NobodyReads;
+            return Arrival::OutputClosed;
         }
-        let told = events.recv().await;
-        told.map_or(Arrival::AgentEnded, |told| {
-            Arrival::Event(Box::new(told.event))
+        let envelope = events.recv().await;
+        envelope.map_or(Arrival::AgentEnded, |envelope| {
+            Arrival::Event(Box::new(envelope.event))
         })
     };
     tokio::select! {
         biased;
-        Ok(()) = closed => Arrival::NobodyReads,
+        Ok(()) = closed => Arrival::OutputClosed,
         arrival = event => arrival,
     }
 }
@@ -133,14 +133,14 @@ async fn end(agent: AgentHandle, exit: Exit) -> Exit {
 
 /// Which signals have arrived so far.
 #[derive(Default)]
-struct Patience {
+struct ReceivedSignals {
     interrupts: u32,
     end: Option<(Signal, Instant)>,
 }
 
-impl Patience {
+impl ReceivedSignals {
     /// Forwards a signal to the agent. Returns an exit when there is nothing more to wait for.
-    fn spend(&mut self, signal: Signal, agent: &AgentHandle) -> Option<Exit> {
+    fn receive(&mut self, signal: Signal, agent: &AgentHandle) -> Option<Exit> {
         let _ = agent.commands.send(Command::Turn(TurnCommand::Interrupt));
         match signal {
             Signal::Interrupt => {
@@ -212,7 +212,7 @@ impl Printer {
                 return turn.agent.is_main().then(|| self.finish(&summary));
             }
             AgentEvent::Turn(_, TurnEvent::Retrying { problem, wait, .. }) if !streams => {
-                say(&format!(
+                print_message(&format!(
                     "note: {problem}; retrying in {:.1} s",
                     wait.as_secs_f64()
                 ));
@@ -236,12 +236,15 @@ impl Printer {
         match event {
             SessionEvent::Opened(opened) => {
                 self.session.clone_from(&opened.session.0);
+                for problem in opened.servers.iter().filter_map(McpServerStatus::problem) {
+                    print_message(&format!("note: {problem}"));
+                }
                 if self.run.format == OutputFormat::StreamJson {
                     let line = lines::init(&opened, &self.run.cwd, self.run.mode);
                     self.output.json(&line);
                 }
             }
-            SessionEvent::Notice(text) => say(&format!("note: {text}")),
+            SessionEvent::Notice(text) => print_message(&format!("note: {text}")),
             // Without a screen nobody changes the mode, takes messages back or asks. A notice also reports whether
             // the session is saved. Past runs are only for readers that show them.
             SessionEvent::RunBegan { .. }
@@ -254,7 +257,9 @@ impl Printer {
             | SessionEvent::Commands(_)
             | SessionEvent::Rules(_)
             | SessionEvent::Agents(_)
-            | SessionEvent::Skills(_) => {}
+            | SessionEvent::Skills(_)
+            | SessionEvent::Hooks(_)
+            | SessionEvent::Mcp(_) => {}
         }
     }
 
@@ -311,13 +316,15 @@ fn write_failed(error: &io::Error) -> Exit {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Exit::OutputClosed;
     }
-    say(&format!("error: can't write the output: {error}"));
+    print_message(&format!("error: can't write the output: {error}"));
     Exit::Failed
 }
 
 fn internal_error() -> Exit {
-    say("error: internal error; the conversation so far is saved");
-    say("hint: resume with --continue; `logs/panic.log` in the data directory may say more");
+    print_message("error: internal error; the conversation so far is saved");
+    print_message(
+        "hint: resume with --continue; `logs/panic.log` in the data directory may say more",
+    );
     Exit::Failed
 }
 
@@ -325,14 +332,16 @@ fn explain(ending: &Ending) {
     match ending {
         Ending::Done => {}
         Ending::MaxTurns => {
-            say("error: turn limit reached (--max-turns or `maxTurns`)");
-            say("hint: `agent-tui -p --continue \"continue\"` resumes it; or allow more turns");
+            print_message("error: turn limit reached (--max-turns or `maxTurns`)");
+            print_message(
+                "hint: `agent-tui -p --continue \"continue\"` resumes it; or allow more turns",
+            );
         }
-        Ending::Interrupted => say("interrupted"),
+        Ending::Interrupted => print_message("interrupted"),
         Ending::Failed { problem, hint } => {
-            say(&format!("error: {problem}"));
+            print_message(&format!("error: {problem}"));
             if let Some(hint) = hint {
-                say(&format!("hint: {hint}"));
+                print_message(&format!("hint: {hint}"));
             }
         }
     }

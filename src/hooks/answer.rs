@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::config::Hook;
 use super::event::Event;
 use super::output::{HookOutput, LONGEST_TEXT, rank, shortened};
-use crate::permissions::{Decision, HookWord};
+use crate::permissions::{Decision, HookDecision};
 use crate::text::first_line;
 
 /// The longest message that is shown.
@@ -19,7 +19,7 @@ const LONGEST_NAME: usize = 80;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
     /// The decision about the call. For events without a decision, `Deny` means to block.
-    pub word: Option<HookWord>,
+    pub decision: Option<HookDecision>,
     pub halt: Option<Halt>,
     /// The call's new input from a hook, and which hook.
     pub updated_input: Option<(Value, String)>,
@@ -43,41 +43,41 @@ impl fmt::Display for Halt {
 }
 
 impl Answer {
-    pub fn of<'h>(event: Event, said: impl IntoIterator<Item = (&'h Hook, HookOutput)>) -> Self {
+    pub fn of<'h>(event: Event, outputs: impl IntoIterator<Item = (&'h Hook, HookOutput)>) -> Self {
         let mut answer = Self::default();
-        for (hook, said) in said {
-            answer.add(event, hook, said);
+        for (hook, outputs) in outputs {
+            answer.add(event, hook, outputs);
         }
         answer
     }
 
     /// Why the event is blocked.
-    pub fn blocked(&self) -> Option<&HookWord> {
-        self.word
+    pub fn blocked(&self) -> Option<&HookDecision> {
+        self.decision
             .as_ref()
-            .filter(|word| word.decision == Decision::Deny)
+            .filter(|decision| decision.decision == Decision::Deny)
     }
 
-    fn add(&mut self, event: Event, hook: &Hook, said: HookOutput) {
+    fn add(&mut self, event: Event, hook: &Hook, output: HookOutput) {
         let name = name_of(hook);
-        if let Some((decision, reason)) = said.decision {
+        if let Some((decision, reason)) = output.decision {
             let stricter = self
-                .word
+                .decision
                 .as_ref()
-                .is_none_or(|word| rank(decision) > rank(word.decision));
+                .is_none_or(|hook_decision| rank(decision) > rank(hook_decision.decision));
             if stricter {
-                self.word = Some(HookWord {
+                self.decision = Some(HookDecision {
                     decision,
                     reason,
                     by: name.clone(),
                 });
             }
         }
-        if let Some(reason) = said.halt {
+        if let Some(reason) = output.halt {
             let by = name.clone();
             self.halt.get_or_insert(Halt { reason, by });
         }
-        if let Some(input) = said.updated_input {
+        if let Some(input) = output.updated_input {
             if let Some((before, other)) = &self.updated_input
                 && *before != input
             {
@@ -88,16 +88,17 @@ impl Answer {
             self.updated_input = Some((input, name.clone()));
         }
         self.context.extend(
-            said.context
+            output
+                .context
                 .map(|text| shortened(&text, LONGEST_TEXT, usize::MAX)),
         );
         let at = event.name();
-        if let Some(message) = said.message {
+        if let Some(message) = output.message {
             let message = shortened(&message, LONGEST_NOTICE, MOST_LINES);
             self.notices
                 .push(format!("{at} hook {name} says: {message}"));
         }
-        if let Some(problem) = said.problem {
+        if let Some(problem) = output.problem {
             let problem = shortened(&problem, LONGEST_NOTICE, MOST_LINES);
             self.notices
                 .push(format!("{at} hook {name} failed: {problem}"));

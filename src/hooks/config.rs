@@ -165,7 +165,7 @@ impl<'de> Deserialize<'de> for HooksFile {
                         // serde_json adds line and column at the end of the message again.
                         A::Error::custom(format!(
                             "`hooks.{name}`: {}",
-                            in_words(&error.to_string())
+                            plain_error(&error.to_string())
                         ))
                     })?;
                     file.groups
@@ -179,7 +179,7 @@ impl<'de> Deserialize<'de> for HooksFile {
 }
 
 /// serde names the program's types, which mean nothing to the author of a file.
-fn in_words(error: &str) -> String {
+fn plain_error(error: &str) -> String {
     error
         .replace("struct Group", "an object with `matcher` and `hooks`")
         .replace("struct Entry", "an object with `type` and `command`")

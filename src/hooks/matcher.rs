@@ -66,8 +66,8 @@ fn compile(pattern: &str) -> Result<RegexMatcher, String> {
         .build(pattern);
     compiled.map_err(|error| {
         // The crate's message contains a drawing; its last line has the explanation.
-        let said = error.to_string();
-        let why = said.lines().last().unwrap_or_default();
+        let message = error.to_string();
+        let why = message.lines().last().unwrap_or_default();
         let why = why.strip_prefix("error: ").unwrap_or(why);
         format!("the matcher `{pattern}` is not a valid regular expression: {why}")
     })

@@ -1,6 +1,6 @@
 //! Hooks: the person's own programs, which are told about events and may influence them.
 //!
-//! [`config`] reads the settings, [`occasion`] builds a hook's input, [`output`] interprets its exit code and output,
+//! [`config`] reads the settings, [`payload`] builds a hook's input, [`output`] interprets its exit code and output,
 //! and [`answer`] combines several hooks: all pure. [`scripts`] finds the files that hooks name. [`process`] runs one
 //! hook, [`runner`] all that match. `permissions` decides whether a hook's decision applies: it may make a decision
 //! stricter, and never weaker.
@@ -9,8 +9,8 @@ pub mod answer;
 pub mod config;
 pub mod event;
 pub mod matcher;
-pub mod occasion;
 pub mod output;
+pub mod payload;
 pub mod process;
 pub mod runner;
 pub mod scripts;
@@ -24,5 +24,5 @@ mod tests;
 pub use answer::Answer;
 pub use config::{Active, Hook, HooksFile};
 pub use event::Event;
-pub use occasion::Occasion;
-pub use runner::{Runner, Scene};
+pub use payload::Payload;
+pub use runner::{CommonFields, Runner};

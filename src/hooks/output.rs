@@ -63,18 +63,18 @@ impl HookOutput {
                 }
             }
             Ended::Process(child::Ended::Exited(code)) => {
-                let stderr = complaint(&ran.stderr);
+                let stderr = error_text(&ran.stderr);
                 let meaning = match code {
                     126 => " (found, but not executable)",
                     127 => " (command not found)",
                     _ => "",
                 };
-                let said = if stderr.is_empty() {
+                let output = if stderr.is_empty() {
                     String::new()
                 } else {
                     format!(": {stderr}")
                 };
-                Self::failed(format!("exit code {code}{meaning}{said}"))
+                Self::failed(format!("exit code {code}{meaning}{output}"))
             }
             Ended::Process(ended @ child::Ended::Signalled(_)) => {
                 Self::failed(format!("it was {ended}"))
@@ -107,7 +107,7 @@ impl HookOutput {
         }
     }
 
-    fn complain(&mut self, problem: String) {
+    fn add_problem(&mut self, problem: String) {
         match &mut self.problem {
             Some(before) => {
                 before.push_str("; ");
@@ -139,17 +139,17 @@ fn at_exit_0(event: Event, stdout: &[u8]) -> HookOutput {
 }
 
 fn of_json(event: Event, output: &Map<String, Value>) -> HookOutput {
-    let mut said = HookOutput::default();
+    let mut hook_output = HookOutput::default();
     let mut reader = Reader {
-        said: &mut said,
+        output: &mut hook_output,
         event,
     };
     reader.whole(output);
-    said
+    hook_output
 }
 
 struct Reader<'s> {
-    said: &'s mut HookOutput,
+    output: &'s mut HookOutput,
     event: Event,
 }
 
@@ -159,11 +159,11 @@ impl Reader<'_> {
         match output.get("continue") {
             None | Some(Value::Null | Value::Bool(true)) => {}
             Some(Value::Bool(false)) => {
-                self.said.halt = Some(stop_reason.unwrap_or_else(|| "it gave no reason".into()));
+                self.output.halt = Some(stop_reason.unwrap_or_else(|| "it gave no reason".into()));
             }
             Some(_) => self.wrong("continue", "true or false"),
         }
-        self.said.message = self.text(output, "systemMessage");
+        self.output.message = self.text(output, "systemMessage");
         let reason = self.text(output, "reason");
         if let Some(decision) = self.text(output, "decision") {
             self.old_decision(&decision, reason);
@@ -193,13 +193,13 @@ impl Reader<'_> {
         if let Some(name) = self.text(output, "hookEventName")
             && name != self.event.name()
         {
-            self.said.complain(format!(
+            self.output.add_problem(format!(
                 "its `hookEventName` is `{name}`, not {}",
                 self.event.name()
             ));
         }
         if let Some(context) = self.text(output, "additionalContext") {
-            self.said.context = Some(context);
+            self.output.context = Some(context);
         }
         match self.event {
             Event::PreToolUse => {
@@ -219,7 +219,7 @@ impl Reader<'_> {
                             && behavior == "deny"
                         {
                             let why = message.unwrap_or_else(|| "it gave no reason".into());
-                            self.said.halt = Some(why);
+                            self.output.halt = Some(why);
                         }
                     }
                     self.update(decision);
@@ -251,19 +251,19 @@ impl Reader<'_> {
     fn update(&mut self, output: &Map<String, Value>) {
         match output.get("updatedInput") {
             None | Some(Value::Null) => {}
-            Some(input @ Value::Object(_)) => self.said.updated_input = Some(input.clone()),
+            Some(input @ Value::Object(_)) => self.output.updated_input = Some(input.clone()),
             Some(_) => self.wrong("updatedInput", "an object"),
         }
     }
 
     /// Keeps the stricter of this and the earlier decision.
     fn decide(&mut self, decision: Decision, reason: String) {
-        let stricter = match &self.said.decision {
+        let stricter = match &self.output.decision {
             None => true,
             Some((before, _)) => rank(decision) > rank(*before),
         };
         if stricter {
-            self.said.decision = Some((decision, reason));
+            self.output.decision = Some((decision, reason));
         }
     }
 
@@ -273,7 +273,7 @@ impl Reader<'_> {
         if self.event == Event::PreToolUse {
             self.decide(Decision::Ask, problem.clone());
         }
-        self.said.complain(problem);
+        self.output.add_problem(problem);
     }
 
     fn wrong(&mut self, field: &str, expected: &str) {
@@ -281,7 +281,7 @@ impl Reader<'_> {
         if self.event == Event::PreToolUse && DECISIVE.contains(&field) {
             self.decide(Decision::Ask, problem.clone());
         }
-        self.said.complain(problem);
+        self.output.add_problem(problem);
     }
 
     fn text(&mut self, output: &Map<String, Value>, field: &str) -> Option<String> {
@@ -308,7 +308,7 @@ pub fn rank(decision: Decision) -> u8 {
 }
 
 /// The error output of a hook, in a few lines.
-pub fn complaint(bytes: &[u8]) -> String {
+pub fn error_text(bytes: &[u8]) -> String {
     shortened(&plain(bytes), LONGEST_COMPLAINT, MOST_LINES)
 }
 

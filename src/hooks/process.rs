@@ -79,7 +79,7 @@ pub async fn run(
                 biased;
                 () = cancel.cancelled() => Ended::Cancelled,
                 () = sleep_until(deadline) => Ended::TimedOut(limit),
-                ended = process.attend(input, &mut ran.stdout, &mut ran.stderr) => ended,
+                ended = process.feed_and_read(input, &mut ran.stdout, &mut ran.stderr) => ended,
             };
             process.end(&ran.ended).await;
         }
@@ -137,7 +137,7 @@ impl Process {
     }
 
     /// Feeds and reads the hook until it has ended, and a moment longer if its children hold its outputs open.
-    async fn attend(&mut self, input: &[u8], out: &mut Vec<u8>, err: &mut Vec<u8>) -> Ended {
+    async fn feed_and_read(&mut self, input: &[u8], out: &mut Vec<u8>, err: &mut Vec<u8>) -> Ended {
         let Self {
             child,
             stdin,

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::answer::Answer;
 use super::config::{Active, Hook, matching};
 use super::event::Event;
-use super::occasion::Occasion;
 use super::output::HookOutput;
+use super::payload::Payload;
 use super::process::{self, Place, Ran};
 use super::trace;
 use crate::process::{Programs, Variables};
@@ -22,7 +22,7 @@ use crate::protocol::{Mode, SessionId};
 /// How long nothing happens before the person is told that the agent waits for them.
 pub const IDLE_AFTER: Duration = Duration::from_secs(60);
 /// The time limit for all hooks at the session's end, so that the program ends quickly.
-const LAST_WORDS: Duration = Duration::from_millis(700);
+const LAST_WAIT: Duration = Duration::from_millis(700);
 
 /// The hooks of a session.
 pub struct Runner {
@@ -40,17 +40,17 @@ pub struct Runner {
 
 /// The fields that every hook gets.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Scene {
+pub struct CommonFields {
     pub cwd: PathBuf,
     pub mode: Mode,
 }
 
 /// One hook with its result.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct HookRun {
     pub hook: Hook,
     pub ran: Ran,
-    pub said: HookOutput,
+    pub output: HookOutput,
 }
 
 impl Runner {
@@ -100,53 +100,53 @@ impl Runner {
     /// Runs the hooks of an event, and waits for all of them.
     pub async fn fire(
         &self,
-        occasion: &Occasion,
-        scene: &Scene,
+        payload: &Payload,
+        common: &CommonFields,
         cancel: &CancellationToken,
     ) -> Answer {
-        let input = self.input(occasion, scene);
-        let told = self.tell(occasion, &input, cancel).await;
-        let said = told.iter().map(|told| (&told.hook, told.said.clone()));
-        let answer = Answer::of(occasion.event, said);
-        trace::answered(occasion, &answer);
+        let input = self.input(payload, common);
+        let runs = self.run_matching(payload, &input, cancel).await;
+        let output = runs.iter().map(|runs| (&runs.hook, runs.output.clone()));
+        let answer = Answer::of(payload.event, output);
+        trace::answered(payload, &answer);
         answer
     }
 
     /// What the hooks read on their stdin.
-    pub fn input(&self, occasion: &Occasion, scene: &Scene) -> Vec<u8> {
+    pub fn input(&self, payload: &Payload, common_fields: &CommonFields) -> Vec<u8> {
         let common = json!({
             "session_id": self.session,
             "transcript_path": self.transcript,
-            "cwd": scene.cwd,
-            "permission_mode": scene.mode.name(),
+            "cwd": common_fields.cwd,
+            "permission_mode": common_fields.mode.name(),
         });
         let common = match common {
             Value::Object(common) => common,
             _ => Map::new(),
         };
-        let mut input = occasion.input(common).to_string().into_bytes();
+        let mut input = payload.input(common).to_string().into_bytes();
         crate::config::without_keys(&mut input, &self.keys);
         input.push(b'\n');
         input
     }
 
     /// Runs each matching hook, all at once. The results are in the order of the settings.
-    pub async fn tell(
+    pub async fn run_matching(
         &self,
-        occasion: &Occasion,
+        payload: &Payload,
         input: &[u8],
         cancel: &CancellationToken,
-    ) -> Vec<Told> {
+    ) -> Vec<HookRun> {
         let active = self.active();
-        let hooks = matching(&active.hooks, occasion.event, occasion.subject());
+        let hooks = matching(&active.hooks, payload.event, payload.subject());
         // A hook gets no keys, even if commands do.
         let variables = &Variables {
             more: active.env.clone(),
             pass_keys: false,
         };
         let runs = hooks.into_iter().map(|hook| async move {
-            let limit = match occasion.event {
-                Event::SessionEnd => hook.timeout.min(LAST_WORDS),
+            let limit = match payload.event {
+                Event::SessionEnd => hook.timeout.min(LAST_WAIT),
                 _ => hook.timeout,
             };
             let place = Place {
@@ -155,12 +155,12 @@ impl Runner {
                 variables,
             };
             let ran = process::run(&hook.command, limit, place, input, cancel).await;
-            let said = HookOutput::by(occasion.event, &ran);
-            trace::ran(occasion, hook, &ran, &said);
-            Told {
+            let output = HookOutput::by(payload.event, &ran);
+            trace::ran(payload, hook, &ran, &output);
+            HookRun {
                 hook: hook.clone(),
                 ran,
-                said,
+                output,
             }
         });
         join_all(runs).await

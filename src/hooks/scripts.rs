@@ -30,7 +30,7 @@ const MAINS: [&str; 4] = ["index.js", "index.mjs", "index.ts", "__main__.py"];
 
 /// Where a hook's command runs.
 #[derive(Debug, Clone, Copy)]
-pub struct Around<'a> {
+pub struct ScriptDirectories<'a> {
     pub project: &'a Path,
     pub home: &'a Path,
     /// More directories that tools may write to.
@@ -38,21 +38,21 @@ pub struct Around<'a> {
 }
 
 /// The files that these hooks name, each once.
-pub fn named(hooks: &[Hook], around: Around<'_>) -> Vec<PathBuf> {
+pub fn named(hooks: &[Hook], directories: ScriptDirectories<'_>) -> Vec<PathBuf> {
     let mut names = Names {
-        around,
+        directories,
         bases: Vec::new(),
         found: Vec::new(),
     };
     for hook in hooks {
-        names.bases = vec![around.project.to_owned()];
+        names.bases = vec![directories.project.to_owned()];
         names.text(&hook.command, 0);
     }
     names.found
 }
 
 struct Names<'a> {
-    around: Around<'a>,
+    directories: ScriptDirectories<'a>,
     /// Where relative names start: the project, and the targets of `cd`.
     bases: Vec<PathBuf>,
     found: Vec<PathBuf>,
@@ -128,10 +128,10 @@ impl Names<'_> {
             (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
         };
         if let Some(rest) = PROJECT.iter().find_map(|name| behind(name)) {
-            return vec![self.around.project.join(rest)];
+            return vec![self.directories.project.join(rest)];
         }
         if let Some(rest) = HOME.iter().find_map(|name| behind(name)) {
-            return vec![self.around.home.join(rest)];
+            return vec![self.directories.home.join(rest)];
         }
         // The value of other expansions is unknown; hooks mostly use them for the project directory.
         let expands = text.contains(['$', '`']);
@@ -159,11 +159,11 @@ impl Names<'_> {
             }
             return;
         }
-        let Around {
+        let ScriptDirectories {
             project,
             additional,
             ..
-        } = self.around;
+        } = self.directories;
         let mut working = std::iter::once(project).chain(additional.iter().map(PathBuf::as_path));
         let may_come = looks_like_path && working.any(|directory| path.starts_with(directory));
         if may_come || path.is_file() {
@@ -198,12 +198,12 @@ mod tests {
             std::fs::create_dir_all(file.parent().expect("in a folder")).expect("mkdir");
             std::fs::write(file, "").expect("write");
         }
-        let around = Around {
+        let directories = ScriptDirectories {
             project: &project,
             home: &home,
             additional: &[],
         };
-        let found = named(&[hook(Event::PreToolUse, command)], around);
+        let found = named(&[hook(Event::PreToolUse, command)], directories);
         let relative = |path: &PathBuf| {
             let path = path.strip_prefix(dir.path()).unwrap_or(path);
             path.display().to_string()

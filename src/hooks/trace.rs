@@ -2,17 +2,17 @@
 
 use super::answer::Answer;
 use super::config::Hook;
-use super::occasion::Occasion;
 use super::output::HookOutput;
+use super::payload::Payload;
 use super::process::Ran;
 use crate::config::logged;
 
-pub fn ran(occasion: &Occasion, hook: &Hook, ran: &Ran, said: &HookOutput) {
-    let (event, subject) = (occasion.event.name(), logged(occasion.subject()));
+pub fn ran(payload: &Payload, hook: &Hook, ran: &Ran, output: &HookOutput) {
+    let (event, subject) = (payload.event.name(), logged(payload.subject()));
     let (command, origin) = (logged(&hook.command), logged(&hook.origin));
     let (ended, took) = (&ran.ended, ran.took);
     let stdout = ran.stdout.len();
-    match &said.problem {
+    match &output.problem {
         None => tracing::debug!(
             event, %subject, %command, %origin, ?ended, ?took, stdout, stderr = ran.stderr.len(), "hook ran"
         ),
@@ -26,9 +26,9 @@ pub fn ran(occasion: &Occasion, hook: &Hook, ran: &Ran, said: &HookOutput) {
     }
 }
 
-pub fn answered(occasion: &Occasion, answer: &Answer) {
-    let event = occasion.event.name();
-    if let Some(word) = &answer.word {
+pub fn answered(payload: &Payload, answer: &Answer) {
+    let event = payload.event.name();
+    if let Some(word) = &answer.decision {
         let (by, reason) = (logged(&word.by), logged(&word.reason));
         tracing::info!(event, decision = word.decision.name(), %by, %reason, "hooks decided");
     }

@@ -91,16 +91,27 @@ actions! {
     Delete: "delete", "delete", "Delete it; press twice";
     AllDirectories: "all-directories", "all directories", "Sessions of all directories, or of this one";
 
+    RestartServer: "restart-server", "restart", "Restart the MCP server";
+    Switch: "switch", "off/on", "Switch the server or tool off or on; this is remembered";
+    ShowLog: "show-log", "log", "Show what the server printed last";
+    TrustServer: "trust-server", "trust", "Trust and start a server of the project; press twice";
+    Login: "login", "log in", "Log in to the server in your browser";
+
     Mark: "mark", "mark", "Mark or unmark this one";
     NextQuestion: "next-question", "next question", "Next question, or the overview of your answers";
     PreviousQuestion: "previous-question", "previous question", "Question before this one";
-    Dismiss: "dismiss", "skip", "Skip the question; the call continues without an answer";
+    Dismiss: "dismiss", "skip", "Skip what is not answered; the call continues";
+
+    Submit: "submit", "submit", "Submit the form";
+    Decline: "decline", "decline", "Decline the form; the call continues";
+    NextOption: "next-option", "next option", "Next option of this field";
+    PreviousOption: "previous-option", "previous option", "Option before this one";
 
     NextTurn: "next-turn", "later turn", "Calls of the next turn";
     PreviousTurn: "previous-turn", "earlier turn", "Calls of the turn before";
 
     Fold: "fold", "fold", "Show all calls of a subagent, or none";
-    CancelCall: "cancel-call", "cancel", "Cancel this call only";
+    CancelCall: "cancel-call", "stop", "Stop this call only";
     RunAgain: "run-again", "run again", "Run this call again";
     AnswerByHand: "answer-by-hand", "answer", "Type this call's result yourself";
 
@@ -122,6 +133,8 @@ actions! {
     RejectHunk: "reject-hunk", "skip", "Skip this change";
     AcceptRest: "accept-rest", "accept all", "Accept this change and all that follow";
     RejectRest: "reject-rest", "skip all", "Skip this change and all that follow";
+    AcceptFile: "accept-file", "accept file", "Accept all changes in this file";
+    RejectFile: "reject-file", "skip file", "Skip all changes in this file";
     SplitHunk: "split-hunk", "split", "Split this change into smaller ones";
     ApplyHunks: "apply-hunks", "apply", "Apply the accepted changes";
 }

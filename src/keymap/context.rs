@@ -58,9 +58,14 @@ contexts! {
     Choice: "choice", "Choosing an answer";
     /// An answer is being written.
     ChoiceText: "choice-text", "Writing an answer";
+    /// A field of a form has the keys, and it is not a text.
+    Form: "form", "Filling in a form";
+    /// A field of a form is being typed.
+    FormText: "form-text", "Typing into a form";
     /// The question whether to trust the project.
     Trust: "trust", "Trust question";
     Picker: "picker", "Picking from a list";
+    Servers: "servers", "In the list of MCP servers";
     /// A new title is being typed.
     Rename: "rename", "Renaming a session";
     /// A page to read.
@@ -80,7 +85,7 @@ impl Context {
     pub const fn is_question(self) -> bool {
         matches!(
             self,
-            Self::Permission | Self::Hunks | Self::Choice | Self::Trust
+            Self::Permission | Self::Hunks | Self::Choice | Self::Form | Self::Trust
         )
     }
 
@@ -94,6 +99,7 @@ impl Context {
             | Self::RuleEdit
             | Self::Reason
             | Self::ChoiceText
+            | Self::FormText
             | Self::Picker
             | Self::Rename
             | Self::Help
@@ -111,7 +117,9 @@ impl Context {
             | Self::Hunks
             | Self::Question
             | Self::Choice
+            | Self::Form
             | Self::Trust
+            | Self::Servers
             | Self::Pager => false,
         }
     }

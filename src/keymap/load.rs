@@ -25,7 +25,7 @@ pub(super) fn builtin() -> Keymap {
     keymap
 }
 
-pub(super) fn lay_over(keymap: &mut Keymap, toml: &str, file: &Path) -> Vec<Problem> {
+pub(super) fn overlay(keymap: &mut Keymap, toml: &str, file: &Path) -> Vec<Problem> {
     let (groups, problems) = read(toml, file, keymap);
     for (context, bindings) in groups {
         // Each binding goes before the others of its action; going from last to first keeps their order.

@@ -55,7 +55,7 @@ impl Keymap {
     /// The built-in keys with a person's own over them. Errors in the file are skipped and reported.
     pub fn with_user(toml: &str, file: &Path) -> (Self, Vec<Problem>) {
         let mut keymap = Self::builtin();
-        let problems = load::lay_over(&mut keymap, toml, file);
+        let problems = load::overlay(&mut keymap, toml, file);
         (keymap, problems)
     }
 
@@ -113,11 +113,11 @@ impl Keymap {
         contexts
             .iter()
             .flat_map(|context| self.hints(*context))
-            .find(|(chord, bound)| *bound == action && self.leads_to(*chord, action, contexts))
+            .find(|(chord, bound)| *bound == action && self.triggers(*chord, action, contexts))
             .map(|(chord, _)| chord)
     }
 
-    fn leads_to(&self, chord: Chord, action: Action, contexts: &[Context]) -> bool {
+    fn triggers(&self, chord: Chord, action: Action, contexts: &[Context]) -> bool {
         // An inner context may bind the first key differently.
         let reachable = self
             .starting_with(contexts, chord.first)

@@ -285,7 +285,7 @@ fn a_hint_never_names_a_key_that_does_something_else() {
 
 #[test]
 fn mistakes_are_reported_with_their_place_and_a_remedy() {
-    let said = [
+    let messages = [
         (
             "[scrol]\nj = 'top'",
             "`keymap.toml`, line 1, column 2: no context named `scrol`; its keys are ignored\n\
@@ -353,7 +353,7 @@ fn mistakes_are_reported_with_their_place_and_a_remedy() {
              hint: add a modifier: `alt+j`",
         ),
     ];
-    for (toml, wanted) in said {
+    for (toml, wanted) in messages {
         assert_eq!(problem(toml), wanted);
     }
 }

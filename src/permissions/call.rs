@@ -1,11 +1,11 @@
 //! What a call touches, with its paths resolved: files to read or edit, a host, a command.
 
 use super::grant::Places;
-use super::path::{Ground, Spot};
+use super::path::{PathContext, Spot};
 use super::pattern::Role;
 use super::web;
 use super::world::World;
-use crate::protocol::{Lacks, Paths, Touches};
+use crate::protocol::{MissingInput, Paths, Touches};
 
 /// The part of a call that rules look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Subject {
     Web(Option<String>),
     Other,
     /// The input lacks what rules would look at.
-    Unclear(Lacks),
+    Unclear(MissingInput),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,11 +27,11 @@ pub struct Files {
 }
 
 impl Subject {
-    pub fn of(touches: &Touches, ground: &Ground) -> Self {
+    pub fn of(touches: &Touches, context: &PathContext) -> Self {
         match touches {
             Touches::Command(command) => Self::Bash(command.clone()),
-            Touches::Reads(paths) => Self::Read(files(paths, ground)),
-            Touches::Writes(paths) => Self::Edit(files(paths, ground)),
+            Touches::Reads(paths) => Self::Read(files(paths, context)),
+            Touches::Writes(paths) => Self::Edit(files(paths, context)),
             Touches::Web(url) => Self::Web(url.as_deref().and_then(web::host)),
             Touches::Nothing => Self::Other,
             Touches::Unclear(lacks) => Self::Unclear(*lacks),
@@ -44,30 +44,30 @@ pub fn places(touches: &Touches, world: &World<'_>) -> Places {
     let (Touches::Reads(paths) | Touches::Writes(paths)) = touches else {
         return Places::default();
     };
-    let spots = files(paths, &Ground::new(world)).spots.into_iter();
+    let spots = files(paths, &PathContext::new(world)).spots.into_iter();
     let physical: Option<Vec<String>> = spots.map(|spot| spot.physical).collect();
     physical.map(Places::these).unwrap_or_default()
 }
 
-fn files(paths: &Paths, ground: &Ground) -> Files {
+fn files(paths: &Paths, context: &PathContext) -> Files {
     match paths {
         Paths::Files(files) => {
             // The tools start in the shell's directory.
-            let spot = |path: &String| ground.spot(path, &ground.shell.lexical);
+            let spot = |path: &String| context.spot(path, &context.shell.lexical);
             Files {
                 spots: files.iter().map(spot).collect(),
                 role: Role::File,
             }
         }
-        Paths::Below { directory, glob } => starts(directory.as_deref(), glob.as_deref(), ground),
+        Paths::Below { directory, glob } => starts(directory.as_deref(), glob.as_deref(), context),
     }
 }
 
 /// Where a search starts: its directory, and the literal beginning of a glob that may lead out of it.
-fn starts(directory: Option<&str>, glob: Option<&str>, ground: &Ground) -> Files {
+fn starts(directory: Option<&str>, glob: Option<&str>, context: &PathContext) -> Files {
     let root = match directory {
-        None => ground.shell.clone(),
-        Some(path) => ground.spot(path, &ground.shell.lexical),
+        None => context.shell.clone(),
+        Some(path) => context.spot(path, &context.shell.lexical),
     };
     let mut spots = Vec::new();
     if let Some(glob) = glob {
@@ -82,11 +82,11 @@ fn starts(directory: Option<&str>, glob: Option<&str>, ground: &Ground) -> Files
         };
         if glob.starts_with('/') || !literal.is_empty() {
             let literal = if literal.is_empty() { "/" } else { &literal };
-            spots.push(ground.spot(literal, &root.lexical));
+            spots.push(context.spot(literal, &root.lexical));
         }
         // `..` after a wildcard may lead anywhere.
         if glob.split('/').any(|name| name == "..") || glob.contains("../") {
-            spots.push(ground.spot("..", &root.lexical));
+            spots.push(context.spot("..", &root.lexical));
         }
     }
     spots.insert(0, root);

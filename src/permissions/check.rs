@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::bash::classify_in;
-use super::names::absent_changes_nothing;
-use super::{Asked, Cause, Decision, Rule, RuleList, Rules, Source, Verdict, World, decide};
+use super::names::is_read_only_if_absent;
+use super::{CallDetails, Cause, Decision, Rule, RuleList, Rules, Source, Verdict, World, decide};
 use crate::protocol::{Level, Mode, Touches};
 
 const HOME: &str = "/home/u";
@@ -75,7 +75,7 @@ pub fn answer(verdict: &Verdict) -> Value {
         | Cause::Classifier
         | Cause::Default
         | Cause::Hook(_)
-        | Cause::HeldBack
+        | Cause::Blocked
         | Cause::Person => None,
     };
     json!({ "decision": verdict.decision.name(), "reason": verdict.reason, "rule": rule })
@@ -117,14 +117,14 @@ fn check(line: &[u8], touches: impl FnOnce(&str, &Value) -> Touches) -> Result<V
         protected_files: Vec::new(),
         links: &links,
     };
-    let asked = Asked {
+    let call = CallDetails {
         tool: &case.tool,
         input: &case.input,
         touches: touches(&case.tool, &case.input),
         level: Level::Confirm,
-        read_only: absent_changes_nothing(&case.tool),
+        read_only: is_read_only_if_absent(&case.tool),
     };
-    let verdict = decide(&asked, &rules, mode, &world);
+    let verdict = decide(&call, &rules, mode, &world);
     Ok(match (broken, verdict.decision) {
         // A rule that should have refused something, but it is not known what.
         (Some(error), Decision::Allow) => Verdict {

@@ -20,10 +20,10 @@ use super::bash::reach::{Descent, Reach, descent, followed};
 use super::bash::script::{Joint, Part, Redirect, Script, Traits, Word};
 use super::bash::wrappers::{is_known_safe, unwrap};
 use super::command::CommandPattern;
-use super::linked::{Met, before_glob};
+use super::linked::{FoundLink, before_glob};
 use super::mcp::NamePattern;
 use super::names::{BASH, READ};
-use super::path::{Ground, Spot};
+use super::path::{PathContext, Spot};
 use super::pattern::{PathPattern, Role};
 use super::rule::{Matcher, Rule, Rules};
 use super::search::place;
@@ -53,17 +53,17 @@ pub enum Basis<'r> {
 pub struct Coverage<'r, 'g> {
     pub rules: &'r Rules,
     pub mode: Mode,
-    pub ground: &'g Ground<'g>,
+    pub context: &'g PathContext<'g>,
     /// Paths outside the working directories that a rule allows to be read.
     outside: RefCell<Vec<String>>,
 }
 
 impl<'r, 'g> Coverage<'r, 'g> {
-    pub fn new(rules: &'r Rules, mode: Mode, ground: &'g Ground<'g>) -> Self {
+    pub fn new(rules: &'r Rules, mode: Mode, context: &'g PathContext<'g>) -> Self {
         Self {
             rules,
             mode,
-            ground,
+            context,
             outside: RefCell::default(),
         }
     }
@@ -80,7 +80,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
         }
         let mut bases = Vec::new();
         let mut walk = Walk {
-            directory: self.ground.shell.lexical.clone(),
+            directory: self.context.shell.lexical.clone(),
             others: Vec::new(),
             if_failed: Vec::new(),
             elsewhere: false,
@@ -88,7 +88,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
             writes: false,
             seconds: 0.0,
         };
-        walk.elsewhere = walk.directory != self.ground.cwd.lexical;
+        walk.elsewhere = walk.directory != self.context.cwd.lexical;
         self.script(&reading.script, &mut walk, &mut bases)?;
         if bases.is_empty() {
             return Err("it contains no command".to_owned());
@@ -218,7 +218,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
         };
         let classified = classify_part(reader, Lists::Everyday).map_err(uncovered)?;
         if is_git(part)
-            && let Some(why) = self.ground.repository_starts()
+            && let Some(why) = self.context.repository_starts()
         {
             return Err(format!("git may start a program: {why}"));
         }
@@ -256,14 +256,14 @@ impl<'r, 'g> Coverage<'r, 'g> {
         let Some(target) = cd_target(part) else {
             return Err("can't tell which directory it changes to".to_owned());
         };
-        let inside = |spot: &Spot| self.ground.contains(spot);
+        let inside = |spot: &Spot| self.context.contains(spot);
         if target.text.is_empty() || !self.everywhere(&target.text, walk, inside) {
             return Err(format!("`cd {}` leaves this project", target.raw));
         }
-        let reached = |from: &str| self.ground.spot_literal(&target.text, from).lexical;
+        let reached = |from: &str| self.context.spot_literal(&target.text, from).lexical;
         let new = reached(&walk.directory);
         let old = std::mem::replace(&mut walk.directory, new);
-        walk.elsewhere |= walk.directory != self.ground.cwd.lexical;
+        walk.elsewhere |= walk.directory != self.context.cwd.lexical;
         let others: Vec<String> = walk.others.iter().map(|other| reached(other)).collect();
         walk.others.extend(others);
         let runs = match before {
@@ -289,7 +289,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
         let others = walk.others.iter().filter(|_| !absolute);
         std::iter::once(&walk.directory)
             .chain(others)
-            .all(|from| accepted(&self.ground.spot_literal(text, from)))
+            .all(|from| accepted(&self.context.spot_literal(text, from)))
     }
 
     /// Whether a command descends into directories that may contain files that rules deny reading.
@@ -301,7 +301,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
         starts.extend(self.above(descent.reach, walk));
         self.unreadable().any(|pattern| {
             let mut starts = starts.iter().flat_map(Spot::spellings);
-            starts.any(|start| pattern.may_match_below(start, self.ground))
+            starts.any(|start| pattern.may_match_below(start, self.context))
         })
     }
 
@@ -310,8 +310,8 @@ impl<'r, 'g> Coverage<'r, 'g> {
         let here = |toplevel: &Spot| toplevel.spellings().any(|path| path == walk.directory);
         match reach {
             Reach::Starts => None,
-            Reach::Repository => self.ground.toplevel(),
-            Reach::NamedInRepository => self.ground.toplevel().filter(|toplevel| !here(toplevel)),
+            Reach::Repository => self.context.toplevel(),
+            Reach::NamedInRepository => self.context.toplevel().filter(|toplevel| !here(toplevel)),
         }
     }
 
@@ -321,10 +321,10 @@ impl<'r, 'g> Coverage<'r, 'g> {
             .into_iter()
             .chain(&walk.others)
             .filter(|_| descent.here)
-            .map(|directory| self.ground.spot_literal(".", directory));
+            .map(|directory| self.context.spot_literal(".", directory));
         let named = descent.starts.iter().flat_map(|start| {
             let traits = start.word.traits;
-            let text = place(start.text, traits, self.ground).map(|text| {
+            let text = place(start.text, traits, self.context).map(|text| {
                 if traits.has(Traits::GLOB) {
                     before_glob(&text)
                 } else {
@@ -334,7 +334,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
             [&walk.directory]
                 .into_iter()
                 .chain(&walk.others)
-                .filter_map(move |directory| Some(self.ground.spot(text.as_deref()?, directory)))
+                .filter_map(move |directory| Some(self.context.spot(text.as_deref()?, directory)))
         });
         here.chain(named).collect()
     }
@@ -342,13 +342,13 @@ impl<'r, 'g> Coverage<'r, 'g> {
     /// Whether every link below these directories leads to what may be read.
     fn links_stay(&self, starts: &[Spot]) -> bool {
         starts.iter().all(|start| {
-            self.ground.links_below(start).is_some_and(|links| {
+            self.context.links_below(start).is_some_and(|links| {
                 links.iter().all(|link| {
                     self.may_read(link)
                         && !self.unreadable().any(|pattern| {
                             let mut spellings = link.spellings();
-                            spellings.any(|path| pattern.may_match_below(path, self.ground))
-                                || pattern.matches_either(link, self.ground, Role::Start)
+                            spellings.any(|path| pattern.may_match_below(path, self.context))
+                                || pattern.matches_either(link, self.context, Role::Start)
                         })
                 })
             })
@@ -356,13 +356,13 @@ impl<'r, 'g> Coverage<'r, 'g> {
     }
 
     /// Whether what a glob finds behind a link may be read.
-    fn may_meet(&self, met: &Met) -> bool {
+    fn may_meet(&self, link: &FoundLink) -> bool {
         let refused = |pattern: &PathPattern| {
-            let mut spellings = met.spot.spellings();
-            pattern.matches_either(&met.spot, self.ground, Role::Start)
-                || met.globs && spellings.any(|path| pattern.may_match(path, self.ground))
+            let mut spellings = link.spot.spellings();
+            pattern.matches_either(&link.spot, self.context, Role::Start)
+                || link.globs && spellings.any(|path| pattern.may_match(path, self.context))
         };
-        (met.globs || self.may_read(&met.spot)) && !self.unreadable().any(refused)
+        (link.globs || self.may_read(&link.spot)) && !self.unreadable().any(refused)
     }
 
     /// The patterns of rules that deny reading paths.
@@ -380,11 +380,11 @@ impl<'r, 'g> Coverage<'r, 'g> {
 
     fn is_readable(&self, path: &Named<'_>, walk: &Walk) -> bool {
         let traits = path.word.traits;
-        let Some(text) = place(path.text, traits, self.ground) else {
+        let Some(text) = place(path.text, traits, self.context) else {
             return false;
         };
         let text = if traits.has(Traits::TILDE) {
-            self.ground.expand(&text)
+            self.context.expand(&text)
         } else {
             text
         };
@@ -400,12 +400,12 @@ impl<'r, 'g> Coverage<'r, 'g> {
             && self.everywhere(&text, walk, |spot| {
                 !self
                     .unreadable()
-                    .any(|pattern| pattern.may_match(&spot.lexical, self.ground))
+                    .any(|pattern| pattern.may_match(&spot.lexical, self.context))
             })
             && std::iter::once(&walk.directory).chain(others).all(|from| {
-                self.ground
-                    .met_by_glob(&text, from)
-                    .is_some_and(|met| met.iter().all(|met| self.may_meet(met)))
+                self.context
+                    .links_found_by_glob(&text, from)
+                    .is_some_and(|link| link.iter().all(|link| self.may_meet(link)))
             })
     }
 
@@ -415,7 +415,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
         }
         // Nothing can be read from it.
         let nothing = spot.spellings().all(|path| path == "/dev/null");
-        if nothing || self.ground.contains(spot) {
+        if nothing || self.context.contains(spot) {
             return true;
         }
         let allowed = self.allowing(READ, spot, Role::Start).is_some();
@@ -428,7 +428,7 @@ impl<'r, 'g> Coverage<'r, 'g> {
     fn allowing(&self, tool: &str, spot: &Spot, role: Role) -> Option<&'r Rule> {
         self.rules.allow.iter().find(|rule| match &rule.matcher {
             Matcher::Path(pattern) => {
-                rule.tool == tool && pattern.matches_both(spot, self.ground, role)
+                rule.tool == tool && pattern.matches_both(spot, self.context, role)
             }
             // The bare name matches every path whose links end.
             Matcher::Name(NamePattern::Exact(name)) => name == tool && spot.physical.is_some(),

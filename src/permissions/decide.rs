@@ -14,18 +14,18 @@ use super::call::{Files, Subject};
 use super::coverage::{Basis, Coverage};
 use super::mcp::NamePattern;
 use super::names::{EDIT, READ, reading_rules_deny_writing};
-use super::path::{Ground, Spot};
+use super::path::{PathContext, Spot};
 use super::pattern::PathPattern;
 use super::protected::is_protected;
 use super::rule::{Field, Matcher, Rule, RuleList, Rules};
 use super::search::{Findings, search};
 use super::verdict::{Cause, Decision, EDITS_ASK, Verdict};
 use super::world::World;
-use crate::protocol::{Lacks, Level, Mode, Paths, Touches};
+use crate::protocol::{Level, MissingInput, Mode, Paths, Touches};
 
 /// The part of a call that matters for the decision.
 #[derive(Debug, Clone)]
-pub struct Asked<'a> {
+pub struct CallDetails<'a> {
     pub tool: &'a str,
     pub input: &'a Value,
     pub touches: Touches,
@@ -34,7 +34,7 @@ pub struct Asked<'a> {
     pub read_only: bool,
 }
 
-impl Asked<'static> {
+impl CallDetails<'static> {
     /// A plain read of a file.
     fn reading(path: String) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl Asked<'static> {
 
 /// What all hooks together decided about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HookWord {
+pub struct HookDecision {
     pub decision: Decision,
     pub reason: String,
     /// The hook, in words for a person.
@@ -69,19 +69,19 @@ pub struct HookWord {
 
 /// Decides in this order: deny rules and the built-in list, plan mode, ask rules, critical removals, bypass, protected
 /// paths, allow rules, the default of the tool. The first that applies decides.
-pub fn decide(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
-    conclude(judge(asked, rules, mode, world), None, mode)
+pub fn decide(call: &CallDetails<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
+    conclude(judge(call, rules, mode, world), None, mode)
 }
 
 /// The first part of a decision: what rules, lists and tools say, before hooks.
-pub fn judge(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
-    Case::new(asked, rules, mode, world).decide()
+pub fn judge(call: &CallDetails<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
+    Case::new(call, rules, mode, world).decide()
 }
 
 /// Whether the model may learn what the call would find on the disk before the call is allowed. That a file does not
 /// exist, or is a directory, may only be told where it may be read. A call that names no files reveals nothing.
-pub fn may_tell(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> bool {
-    let case = Case::new(asked, rules, mode, world);
+pub fn may_reveal(call: &CallDetails<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> bool {
+    let case = Case::new(call, rules, mode, world);
     let (Subject::Read(files) | Subject::Edit(files)) = &case.subject else {
         return true;
     };
@@ -89,20 +89,20 @@ pub fn may_tell(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>)
         Decision::Allow => true,
         Decision::Deny => false,
         Decision::Ask => files.spots.iter().all(|spot| {
-            let asked = Asked::reading(spot.lexical.clone());
-            judge(&asked, rules, mode, world).decision == Decision::Allow
+            let call = CallDetails::reading(spot.lexical.clone());
+            judge(&call, rules, mode, world).decision == Decision::Allow
         }),
     }
 }
 
 /// Decides whether a file may be read.
 pub fn decide_reading(path: String, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
-    decide(&Asked::reading(path), rules, mode, world)
+    decide(&CallDetails::reading(path), rules, mode, world)
 }
 
 /// What rules and lists say about one file that an allowed call changes.
 pub fn judge_writing(path: String, rules: &Rules, mode: Mode, world: &World<'_>) -> Verdict {
-    judge(&Asked::writing(path), rules, mode, world)
+    judge(&CallDetails::writing(path), rules, mode, world)
 }
 
 /// How far an allowed command reaches.
@@ -115,8 +115,8 @@ pub struct Reach {
 }
 
 /// How far an allowed call reaches; anything but a command reaches nowhere.
-pub fn reach(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Reach {
-    let case = Case::new(asked, rules, mode, world);
+pub fn reach(call: &CallDetails<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Reach {
+    let case = Case::new(call, rules, mode, world);
     let Some(reading) = &case.reading else {
         return Reach::default();
     };
@@ -131,9 +131,9 @@ pub fn reach(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) ->
 }
 
 /// The second part: applies what hooks decided, and denies instead of asking in dontAsk mode.
-pub fn conclude(judged: Verdict, word: Option<&HookWord>, mode: Mode) -> Verdict {
-    let verdict = match word {
-        Some(word) => tempered(judged, word),
+pub fn conclude(judged: Verdict, hook: Option<&HookDecision>, mode: Mode) -> Verdict {
+    let verdict = match hook {
+        Some(hook) => with_hooks(judged, hook),
         None => judged,
     };
     match (verdict.decision, mode) {
@@ -151,8 +151,8 @@ pub fn conclude(judged: Verdict, word: Option<&HookWord>, mode: Mode) -> Verdict
 
 /// Hooks may always tighten a decision. Their allow only replaces the person's answer where the tool's own default
 /// asks; it overrides no rule, built-in list, protected path or mode.
-pub fn tempered(verdict: Verdict, word: &HookWord) -> Verdict {
-    let counts = match (word.decision, verdict.decision) {
+pub fn with_hooks(verdict: Verdict, hook: &HookDecision) -> Verdict {
+    let counts = match (hook.decision, verdict.decision) {
         (Decision::Deny, Decision::Allow | Decision::Ask) | (Decision::Ask, Decision::Allow) => {
             true
         }
@@ -162,33 +162,33 @@ pub fn tempered(verdict: Verdict, word: &HookWord) -> Verdict {
     if !counts {
         return verdict;
     }
-    let said = match word.decision {
+    let effect = match hook.decision {
         Decision::Allow => "allows it",
         Decision::Ask => "asks first",
         Decision::Deny => "denies it",
     };
     Verdict {
-        decision: word.decision,
-        reason: format!("{} (the hook {} {said})", word.reason, word.by),
-        cause: Cause::Hook(word.by.clone()),
+        decision: hook.decision,
+        reason: format!("{} (the hook {} {effect})", hook.reason, hook.by),
+        cause: Cause::Hook(hook.by.clone()),
     }
 }
 
 /// A call with all that is known about it.
 struct Case<'c> {
-    asked: &'c Asked<'c>,
+    call: &'c CallDetails<'c>,
     rules: &'c Rules,
     mode: Mode,
-    ground: Ground<'c>,
+    context: PathContext<'c>,
     subject: Subject,
     /// The command, if it is one.
     reading: Option<Reading>,
 }
 
 impl<'c> Case<'c> {
-    fn new(asked: &'c Asked<'c>, rules: &'c Rules, mode: Mode, world: &'c World<'c>) -> Self {
-        let ground = Ground::new(world);
-        let subject = Subject::of(&asked.touches, &ground);
+    fn new(call: &'c CallDetails<'c>, rules: &'c Rules, mode: Mode, world: &'c World<'c>) -> Self {
+        let context = PathContext::new(world);
+        let subject = Subject::of(&call.touches, &context);
         let reading = match &subject {
             Subject::Bash(command) => Some(bash::read(command)),
             Subject::Read(_)
@@ -198,10 +198,10 @@ impl<'c> Case<'c> {
             | Subject::Unclear(_) => None,
         };
         Self {
-            asked,
+            call,
             rules,
             mode,
-            ground,
+            context,
             subject,
             reading,
         }
@@ -210,7 +210,7 @@ impl<'c> Case<'c> {
     fn decide(&self) -> Verdict {
         let findings = match (&self.subject, &self.reading) {
             (Subject::Bash(command), Some(reading)) => {
-                search(command, reading, self.rules, &self.ground)
+                search(command, reading, self.rules, &self.context)
             }
             _ => Findings::default(),
         };
@@ -219,7 +219,7 @@ impl<'c> Case<'c> {
             .or_else(|| self.must_ask(&findings))
             .or_else(|| self.bypassed(&findings))
             .or_else(|| self.protected(&findings))
-            .or_else(|| doubtful(&findings))
+            .or_else(|| unclear_globs(&findings))
             .or_else(|| self.allowed())
             .unwrap_or_else(|| self.default())
     }
@@ -241,11 +241,11 @@ impl<'c> Case<'c> {
                 format!("this command never runs: {why}"),
             ));
         }
-        match self.asked.level {
+        match self.call.level {
             Level::Forbidden => Some(verdict(
                 Decision::Deny,
                 Cause::Default,
-                format!("the tool {} never runs", self.asked.tool),
+                format!("the tool {} never runs", self.call.tool),
             )),
             Level::Safe | Level::Confirm | Level::Dangerous => None,
         }
@@ -261,15 +261,15 @@ impl<'c> Case<'c> {
         }
         let reason = match (&self.subject, &self.reading) {
             (Subject::Bash(_), Some(reading)) => {
-                let cwd = Path::new(&self.ground.cwd.lexical);
+                let cwd = Path::new(&self.context.cwd.lexical);
                 classify_reading(reading, cwd).err()?
             }
             (Subject::Edit(_), _) => "it changes files".to_owned(),
             (Subject::Read(_), _) => return None,
-            (Subject::Unclear(Lacks::Command | Lacks::FileToWrite), _) => {
+            (Subject::Unclear(MissingInput::Command | MissingInput::FileToWrite), _) => {
                 "it changes files".to_owned()
             }
-            _ if self.asked.read_only || self.asked.level == Level::Safe => return None,
+            _ if self.call.read_only || self.call.level == Level::Safe => return None,
             _ => "this tool is not read-only".to_owned(),
         };
         let reason = format!("plan mode is read-only: {reason}");
@@ -322,7 +322,7 @@ impl<'c> Case<'c> {
             Subject::Edit(files) => files
                 .spots
                 .iter()
-                .find(|spot| is_protected(spot, &self.ground))
+                .find(|spot| is_protected(spot, &self.context))
                 .map(|spot| &spot.lexical),
             _ => findings.protected.as_ref(),
         }?;
@@ -358,18 +358,18 @@ impl<'c> Case<'c> {
                 ),
                 None => ask(EDITS_ASK.to_owned()),
             },
-            (Subject::Unclear(lacks), _) => {
-                ask(format!("{}, so it can't be checked", lacking(*lacks)))
+            (Subject::Unclear(missing), _) => {
+                ask(format!("{}, so it can't be checked", lacking(*missing)))
             }
-            (Subject::Web(_) | Subject::Other, _) => match self.asked.level {
+            (Subject::Web(_) | Subject::Other, _) => match self.call.level {
                 Level::Safe => verdict(
                     Decision::Allow,
                     Cause::Default,
-                    format!("the tool {} changes nothing", self.asked.tool),
+                    format!("the tool {} changes nothing", self.call.tool),
                 ),
                 Level::Confirm | Level::Dangerous | Level::Forbidden => ask(match self.inner() {
                     Some((host, inner)) => format!("`{host}` is {}", inner.words()),
-                    None => format!("{} is not covered by any rule", self.asked.tool),
+                    None => format!("{} is not covered by any rule", self.call.tool),
                 }),
             },
         }
@@ -384,7 +384,7 @@ impl<'c> Case<'c> {
     }
 
     fn cover(&self) -> Coverage<'_, '_> {
-        Coverage::new(self.rules, self.mode, &self.ground)
+        Coverage::new(self.rules, self.mode, &self.context)
     }
 
     fn bash(&self, reading: &Reading) -> Verdict {
@@ -418,10 +418,10 @@ impl<'c> Case<'c> {
             files
                 .spots
                 .iter()
-                .any(|spot| pattern.matches_either(spot, &self.ground, files.role))
+                .any(|spot| pattern.matches_either(spot, &self.context, files.role))
         };
         match (&rule.matcher, &self.subject) {
-            (Matcher::Name(name), _) if name.matches(self.asked.tool) => true,
+            (Matcher::Name(name), _) if name.matches(self.call.tool) => true,
             // The bare names cover their whole family: denying `Edit` denies all edits.
             (Matcher::Name(NamePattern::Exact(name)), Subject::Edit(_)) => name == EDIT,
             (Matcher::Name(NamePattern::Exact(name)), Subject::Read(_)) => name == READ,
@@ -431,12 +431,12 @@ impl<'c> Case<'c> {
             (Matcher::Path(pattern), Subject::Edit(files)) => {
                 let reading = rule.tool == READ
                     && list == RuleList::Deny
-                    && reading_rules_deny_writing(self.asked.tool);
+                    && reading_rules_deny_writing(self.call.tool);
                 (rule.tool == EDIT || reading) && either(pattern, files)
             }
             (Matcher::Domain(domain), Subject::Web(host)) => domain.matches(host.as_deref()),
             (Matcher::Field(field), _) => {
-                rule.tool == self.asked.tool && field_matches(field, self.asked.input)
+                rule.tool == self.call.tool && field_matches(field, self.call.input)
             }
             (Matcher::Name(_) | Matcher::Command(_) | Matcher::Path(_) | Matcher::Domain(_), _) => {
                 false
@@ -453,10 +453,10 @@ impl<'c> Case<'c> {
             }
             // What is not on the open net is allowed by its name only.
             (Matcher::Name(_), Subject::Web(Some(host))) if Inner::of_host(host).is_some() => false,
-            (Matcher::Name(name), _) => name.matches(self.asked.tool),
+            (Matcher::Name(name), _) => name.matches(self.call.tool),
             (Matcher::Path(pattern), Subject::Read(files)) => {
                 // What lies inside may be read anyway.
-                let outside = |spot: &&Spot| !self.ground.contains(spot);
+                let outside = |spot: &&Spot| !self.context.contains(spot);
                 let spots: Vec<Spot> = files.spots.iter().filter(outside).cloned().collect();
                 rule.tool == READ
                     && !spots.is_empty()
@@ -480,7 +480,7 @@ impl<'c> Case<'c> {
 
     /// Every place must be allowed.
     fn covers(&self, pattern: &PathPattern, files: &Files) -> bool {
-        let matched = |spot: &Spot| pattern.matches_both(spot, &self.ground, files.role);
+        let matched = |spot: &Spot| pattern.matches_both(spot, &self.context, files.role);
         files.spots.iter().all(matched)
     }
 
@@ -488,22 +488,22 @@ impl<'c> Case<'c> {
         files
             .spots
             .iter()
-            .find(|spot| !self.ground.contains(spot))
+            .find(|spot| !self.context.contains(spot))
             .map(|spot| spot.lexical.as_str())
     }
 }
 
 /// A glob that may match a denied path asks, even if a rule allows the command.
-fn doubtful(findings: &Findings<'_>) -> Option<Verdict> {
+fn unclear_globs(findings: &Findings<'_>) -> Option<Verdict> {
     findings
         .doubtful
         .map(|rule| by_rule(Decision::Ask, rule, "may match a file that a glob finds"))
 }
 
-fn lacking(lacks: Lacks) -> &'static str {
-    match lacks {
-        Lacks::Command => "it has no command",
-        Lacks::FileToRead | Lacks::FileToWrite => "it names no file",
+fn lacking(missing: MissingInput) -> &'static str {
+    match missing {
+        MissingInput::Command => "it has no command",
+        MissingInput::FileToRead | MissingInput::FileToWrite => "it names no file",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::path::{Ground, Spot, physical, within};
+use super::path::{PathContext, Spot, physical, within};
 use super::pattern::SegmentGlob;
 
 /// More links than this are not checked one by one.
@@ -10,16 +10,16 @@ const MOST_LINKS: usize = 1_000;
 
 /// A path that begins with a link that the command does not name.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Met {
+pub struct FoundLink {
     pub spot: Spot,
     /// It has wildcards after the link.
     pub globs: bool,
 }
 
-impl Ground<'_> {
+impl PathContext<'_> {
     /// The links that the shell finds for `glob`, relative to `base`, and what it searches behind them. `None` if that
     /// cannot be told.
-    pub fn met_by_glob(&self, glob: &str, base: &str) -> Option<Vec<Met>> {
+    pub fn links_found_by_glob(&self, glob: &str, base: &str) -> Option<Vec<FoundLink>> {
         let names = glob
             .split('/')
             .filter(|name| !matches!(*name, "" | "."))
@@ -48,12 +48,12 @@ impl Ground<'_> {
             for link in links {
                 let behind = &names[link.split('/').count()..];
                 let path = format!("{fixed}/{link}");
-                met.push(Met {
+                met.push(FoundLink {
                     spot: Spot::new(&path, self.links),
                     globs: false,
                 });
                 if !behind.is_empty() {
-                    met.push(Met {
+                    met.push(FoundLink {
                         spot: Spot::new(&format!("{path}/{}", behind.join("/")), self.links),
                         globs: behind.iter().any(|name| is_glob(name)),
                     });

@@ -31,11 +31,11 @@ pub mod world;
 pub use address::Inner;
 pub use call::places;
 pub use decide::{
-    Asked, HookWord, Reach, conclude, decide, decide_reading, judge, judge_writing, may_tell,
-    reach, tempered,
+    CallDetails, HookDecision, Reach, conclude, decide, decide_reading, judge, judge_writing,
+    may_reveal, reach, with_hooks,
 };
 pub use grant::{Grant, Places};
-pub use offer::{Offer, check_rule, offer, offer_for_held};
+pub use offer::{Offer, check_rule, offer, offer_for_blocked};
 pub use rule::{Rule, RuleList, Rules, Source, Warning};
 pub use store::Store;
 pub use verdict::{Cause, Decision, Denied, Verdict};

@@ -9,6 +9,7 @@ use std::path::{Component, Path};
 use serde_json::Value;
 
 use crate::protocol::Touches;
+use crate::text;
 
 /// Rules for all that reads files.
 pub const READ: &str = "Read";
@@ -79,9 +80,14 @@ pub fn rule(tool: &str, specifier: &str) -> String {
     format!("{tool}({specifier})")
 }
 
-/// What a rule's author is told about a tool that does not come with the program.
-pub fn not_built_in(tool: &str) -> String {
-    format!("names `{tool}`, which is not a built-in tool")
+/// What the author of a rule is told if its tool's name looks like a built-in tool's with a typing mistake. Other
+/// unknown names may be those of custom tools.
+pub fn mistyped(tool: &str) -> Option<String> {
+    if is_tool(tool) || tool.starts_with("mcp__") || tool.contains('*') {
+        return None;
+    }
+    let meant = text::mistyped(tool, TOOLS)?;
+    Some(format!("names no tool: `{tool}`; did you mean `{meant}`?"))
 }
 
 /// The rule for reading all that is below a directory; `None` where no rule can name it.
@@ -112,7 +118,7 @@ pub fn touched_by_absent(tool: &str, input: &Value) -> Touches {
 }
 
 /// Whether a tool that does not exist here would be read-only.
-pub(super) fn absent_changes_nothing(tool: &str) -> bool {
+pub(super) fn is_read_only_if_absent(tool: &str) -> bool {
     matches!(
         tool,
         WEB_FETCH | WEB_SEARCH | "TodoWrite" | "Task" | "TaskOutput" | "AskUserQuestion"
@@ -125,7 +131,7 @@ pub(super) fn reading_rules_deny_writing(tool: &str) -> bool {
 }
 
 /// The tools that an invalid rule may have meant; in doubt, all of them.
-pub fn meant(rule: &str) -> &str {
+pub fn tools_meant(rule: &str) -> &str {
     let tool = rule.trim().split('(').next().unwrap_or_default();
     // A rule about paths is about every tool that reads or writes.
     if tool == BASH || tool == WEB_FETCH || tool.starts_with("mcp__") {

@@ -10,9 +10,9 @@ use super::bash::read;
 use super::bash::script::{Part, Traits, Word};
 use super::bash::wrappers::unwrap;
 use super::call::{Files, Subject};
-use super::decide::{Asked, decide};
+use super::decide::{CallDetails, decide};
 use super::names::{BASH, EDIT, READ, WEB_FETCH, rule};
-use super::path::{Ground, Spot, within};
+use super::path::{PathContext, Spot, within};
 use super::pattern::Role;
 use super::rule::{RuleList, Rules, Source};
 use super::verdict::{Cause, Decision, Verdict};
@@ -102,18 +102,23 @@ impl Candidates {
 }
 
 /// The rules to offer for a call that asks, if there are any.
-pub fn offer(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) -> Option<Offer> {
-    let ground = Ground::new(world);
-    let candidates = match Subject::of(&asked.touches, &ground) {
-        Subject::Bash(command) => bash(&command, &ground),
-        Subject::Edit(files) => paths(EDIT, &files, &ground),
-        Subject::Read(files) => paths(READ, &files, &ground),
+pub fn offer(
+    call: &CallDetails<'_>,
+    rules: &Rules,
+    mode: Mode,
+    world: &World<'_>,
+) -> Option<Offer> {
+    let context = PathContext::new(world);
+    let candidates = match Subject::of(&call.touches, &context) {
+        Subject::Bash(command) => bash(&command, &context),
+        Subject::Edit(files) => paths(EDIT, &files, &context),
+        Subject::Read(files) => paths(READ, &files, &context),
         Subject::Web(Some(host)) => Candidates::only(rule(WEB_FETCH, &format!("domain:{host}"))),
         Subject::Web(None) | Subject::Unclear(_) => Candidates::default(),
-        Subject::Other => Candidates::only(asked.tool.to_owned()),
+        Subject::Other => Candidates::only(call.tool.to_owned()),
     };
     let allowed = |verdict: &Verdict| verdict.decision == Decision::Allow;
-    let first = |candidates| first_that(candidates, asked, rules, mode, world, allowed);
+    let first = |candidates| first_that(candidates, call, rules, mode, world, allowed);
     let wide = first(candidates.wide);
     match first(candidates.exact) {
         Some(rule) => Some(Offer { rule, wider: wide }),
@@ -123,13 +128,13 @@ pub fn offer(asked: &Asked<'_>, rules: &Rules, mode: Mode, world: &World<'_>) ->
 
 /// The rule to offer for a command that ran without asking and was blocked by the sandbox: what a rule allows is not
 /// sandboxed.
-pub fn offer_for_held(
-    asked: &Asked<'_>,
+pub fn offer_for_blocked(
+    call: &CallDetails<'_>,
     rules: &Rules,
     mode: Mode,
     world: &World<'_>,
 ) -> Option<String> {
-    let Subject::Bash(command) = Subject::of(&asked.touches, &Ground::new(world)) else {
+    let Subject::Bash(command) = Subject::of(&call.touches, &PathContext::new(world)) else {
         return None;
     };
     let candidates = read(&command)
@@ -141,13 +146,13 @@ pub fn offer_for_held(
     let frees = |verdict: &Verdict| {
         verdict.decision == Decision::Allow && matches!(verdict.cause, Cause::Rule(_))
     };
-    first_that(candidates, asked, rules, mode, world, frees)
+    first_that(candidates, call, rules, mode, world, frees)
 }
 
 /// The first rule that leads to the wanted decision.
 fn first_that(
     candidates: Vec<String>,
-    asked: &Asked<'_>,
+    call: &CallDetails<'_>,
     rules: &Rules,
     mode: Mode,
     world: &World<'_>,
@@ -158,7 +163,7 @@ fn first_that(
         let understood = with
             .add(RuleList::Allow, candidate, &Source::Session)
             .is_ok();
-        understood && wanted(&decide(asked, &with, mode, world))
+        understood && wanted(&decide(call, &with, mode, world))
     };
     candidates
         .into_iter()
@@ -177,10 +182,10 @@ pub fn check_rule(text: &str) -> Result<(), String> {
 }
 
 /// The file that is read, then the commands of the line. The decision tells which of these covers the whole line.
-fn bash(command: &str, ground: &Ground<'_>) -> Candidates {
+fn bash(command: &str, context: &PathContext<'_>) -> Candidates {
     let reading = read(command);
     let parts = reading.script.parts.iter();
-    let files = parts.clone().flat_map(|part| files_read(part, ground));
+    let files = parts.clone().flat_map(|part| files_read(part, context));
     Candidates {
         exact: distinct(files.chain(parts.clone().filter_map(exact))),
         wide: distinct(parts.filter_map(open)),
@@ -198,7 +203,7 @@ fn distinct(candidates: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// A rule for each file outside the working directories that a reader names.
-fn files_read(part: &Part, ground: &Ground<'_>) -> Vec<String> {
+fn files_read(part: &Part, context: &PathContext<'_>) -> Vec<String> {
     let Some((program, arguments)) = unwrap(&part.words).words.split_first() else {
         return Vec::new();
     };
@@ -226,10 +231,10 @@ fn files_read(part: &Part, ground: &Ground<'_>) -> Vec<String> {
         .into_iter()
         .chain(redirected)
         .filter(is_file)
-        .map(|access| ground.spot(&access.text, &ground.shell.lexical))
-        .filter(|spot| !ground.contains(spot) && !is_directory(spot, ground));
+        .map(|access| context.spot(&access.text, &context.shell.lexical))
+        .filter(|spot| !context.contains(spot) && !is_directory(spot, context));
     outside
-        .map(|spot| rule(READ, &pattern(&spot.lexical, ground)))
+        .map(|spot| rule(READ, &pattern(&spot.lexical, context)))
         .collect()
 }
 
@@ -250,8 +255,8 @@ fn exact(part: &Part) -> Option<String> {
 
 /// The file, and where a search starts; wider, the directory of a file that is changed in the working directories. `~` and
 /// the project stand for themselves.
-fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Candidates {
-    let outside = files.spots.iter().filter(|spot| !ground.contains(spot));
+fn paths(tool: &str, files: &Files, context: &PathContext<'_>) -> Candidates {
+    let outside = files.spots.iter().filter(|spot| !context.contains(spot));
     let spots: Vec<&Spot> = match tool {
         // What lies inside may be read anyway.
         READ => outside.collect(),
@@ -262,16 +267,17 @@ fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Candidates {
     };
     let path = spot.lexical.as_str();
     let directory = match files.role {
-        Role::File if !ground.contains(spot) => "",
+        Role::File if !context.contains(spot) => "",
         Role::File => path.rsplit_once('/').map_or("", |(directory, _)| directory),
         Role::Start => path,
     };
-    let whole_project = directory == ground.cwd.lexical;
+    let whole_project = directory == context.cwd.lexical;
     let too_much =
-        directory.is_empty() || directory == "/" || within(&ground.home.lexical, directory);
-    let below = (!whole_project && !too_much).then(|| format!("{}/**", pattern(directory, ground)));
-    let is_file = files.role == Role::File && !is_directory(spot, ground);
-    let file = is_file.then(|| pattern(path, ground));
+        directory.is_empty() || directory == "/" || within(&context.home.lexical, directory);
+    let below =
+        (!whole_project && !too_much).then(|| format!("{}/**", pattern(directory, context)));
+    let is_file = files.role == Role::File && !is_directory(spot, context);
+    let file = is_file.then(|| pattern(path, context));
     let rules = |pattern: Option<String>| pattern.iter().map(|it| rule(tool, it)).collect();
     Candidates {
         exact: rules(file),
@@ -280,17 +286,17 @@ fn paths(tool: &str, files: &Files, ground: &Ground<'_>) -> Candidates {
 }
 
 /// A rule for a directory covers everything below it, which is more than a call for one file asked for.
-fn is_directory(spot: &Spot, ground: &Ground<'_>) -> bool {
-    ground.links.is_directory(Path::new(&spot.lexical))
+fn is_directory(spot: &Spot, context: &PathContext<'_>) -> bool {
+    context.links.is_directory(Path::new(&spot.lexical))
 }
 
 /// A path as a pattern that matches nothing else.
-fn pattern(path: &str, ground: &Ground<'_>) -> String {
+fn pattern(path: &str, context: &PathContext<'_>) -> String {
     let below = |directory: &str| {
         let rest = path.strip_prefix(directory)?;
         (directory != "/" && rest.starts_with('/')).then_some(rest)
     };
-    let anchored = match (below(&ground.cwd.lexical), below(&ground.home.lexical)) {
+    let anchored = match (below(&context.cwd.lexical), below(&context.home.lexical)) {
         (Some(rest), _) => rest.to_owned(),
         (None, Some(rest)) => format!("~{rest}"),
         (None, None) => format!("/{path}"),

@@ -21,7 +21,7 @@ pub struct Spot {
 }
 
 /// The directories of a [`World`], in both spellings.
-pub struct Ground<'w> {
+pub struct PathContext<'w> {
     pub root: Spot,
     pub cwd: Spot,
     pub home: Spot,
@@ -34,7 +34,7 @@ pub struct Ground<'w> {
     pub(super) links: &'w dyn Links,
 }
 
-impl<'w> Ground<'w> {
+impl<'w> PathContext<'w> {
     pub fn new(world: &World<'w>) -> Self {
         let spot = |path: &Path| Spot::new(&path.to_string_lossy(), world.links);
         let cwd = spot(&world.cwd);

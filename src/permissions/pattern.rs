@@ -2,7 +2,7 @@
 //!
 //! A pattern that matches a directory covers everything below it, so patterns match prefixes of paths.
 
-use super::path::{Ground, Spot, within};
+use super::path::{PathContext, Spot, within};
 use super::rule::RuleList;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,32 +118,32 @@ impl PathPattern {
     }
 
     /// Whether one spelling of a path is matched.
-    pub fn matches(&self, path: &str, ground: &Ground, role: Role) -> bool {
-        self.bases(ground)
+    pub fn matches(&self, path: &str, context: &PathContext, role: Role) -> bool {
+        self.bases(context)
             .any(|base| relative(path, base).is_some_and(|names| self.matches_names(&names, role)))
     }
 
     /// Whether the path is matched in either spelling: enough to deny, to ask and to protect.
-    pub fn matches_either(&self, spot: &Spot, ground: &Ground, role: Role) -> bool {
-        self.matches(&spot.lexical, ground, role)
+    pub fn matches_either(&self, spot: &Spot, context: &PathContext, role: Role) -> bool {
+        self.matches(&spot.lexical, context, role)
             || spot
                 .physical
                 .as_deref()
-                .is_some_and(|physical| self.matches(physical, ground, role))
+                .is_some_and(|physical| self.matches(physical, context, role))
     }
 
     /// Whether the path is matched in both spellings: needed to allow.
-    pub fn matches_both(&self, spot: &Spot, ground: &Ground, role: Role) -> bool {
-        self.matches(&spot.lexical, ground, role)
+    pub fn matches_both(&self, spot: &Spot, context: &PathContext, role: Role) -> bool {
+        self.matches(&spot.lexical, context, role)
             && spot
                 .physical
                 .as_deref()
-                .is_some_and(|physical| self.matches(physical, ground, role))
+                .is_some_and(|physical| self.matches(physical, context, role))
     }
 
     /// Whether some path that a shell glob expands to could be matched.
-    pub fn may_match(&self, glob: &str, ground: &Ground) -> bool {
-        self.bases(ground).any(|base| {
+    pub fn may_match(&self, glob: &str, context: &PathContext) -> bool {
+        self.bases(context).any(|base| {
             relative(glob, base).is_some_and(|names| {
                 let names: Vec<SegmentGlob> =
                     names.iter().map(|name| SegmentGlob::parse(name)).collect();
@@ -153,17 +153,17 @@ impl PathPattern {
     }
 
     /// Whether something below `directory` could be matched.
-    pub fn may_match_below(&self, directory: &str, ground: &Ground) -> bool {
-        self.bases(ground).any(|base| {
+    pub fn may_match_below(&self, directory: &str, context: &PathContext) -> bool {
+        self.bases(context).any(|base| {
             if within(base, directory) {
                 return true;
             }
-            relative(directory, base).is_some_and(|names| self.leads_below(&names))
+            relative(directory, base).is_some_and(|names| self.reaches_below(&names))
         })
     }
 
     /// Whether names that begin with these could be matched: there is a way through the segments that uses all names.
-    fn leads_below(&self, names: &[&str]) -> bool {
+    fn reaches_below(&self, names: &[&str]) -> bool {
         let mut ways: Vec<usize> = vec![0];
         for name in names {
             let mut next = Vec::new();
@@ -198,11 +198,11 @@ impl PathPattern {
         all
     }
 
-    fn bases<'g>(&self, ground: &'g Ground) -> impl Iterator<Item = &'g str> {
+    fn bases<'g>(&self, context: &'g PathContext) -> impl Iterator<Item = &'g str> {
         let spot = match self.anchor {
-            Anchor::Root => &ground.root,
-            Anchor::Home => &ground.home,
-            Anchor::Project => &ground.cwd,
+            Anchor::Root => &context.root,
+            Anchor::Home => &context.home,
+            Anchor::Project => &context.cwd,
         };
         std::iter::once(spot.lexical.as_str()).chain(spot.physical.as_deref())
     }

@@ -1,6 +1,6 @@
 //! Paths that grant rights or run code: writing them asks, even if a rule allows it.
 
-use super::path::{Ground, Spot};
+use super::path::{PathContext, Spot};
 use super::pattern::SegmentGlob;
 
 /// Directories: everything in them is protected, wherever they are.
@@ -147,28 +147,28 @@ const FILES: &[&str] = &[
 ];
 
 /// Whether either spelling of the path is protected: by its names, or because it lies in one of the protected places.
-pub fn is_protected(spot: &Spot, ground: &Ground) -> bool {
+pub fn is_protected(spot: &Spot, context: &PathContext) -> bool {
     let by_name = |path: &str| names_protect(&names(path), is_same, is_same);
     spot.spellings().any(by_name)
-        || places(ground).any(|place| spot.spellings().any(|path| is_within(path, place)))
+        || places(context).any(|place| spot.spellings().any(|path| is_within(path, place)))
 }
 
 /// Whether a protected place lies below this directory: moving or replacing it also moves or replaces that place. The
 /// working directories and their parents are left out, because nearly every command writes below them.
-pub fn holds_protected(spot: &Spot, ground: &Ground) -> bool {
+pub fn holds_protected(spot: &Spot, context: &PathContext) -> bool {
     let holds_work = |path: &str| {
-        let directories = ground.directories();
+        let directories = context.directories();
         let mut directories = directories.iter().flat_map(Spot::spellings);
         directories.any(|directory| is_within(directory, path))
     };
     let mut spellings = spot.spellings();
-    spellings.any(|path| !holds_work(path) && places(ground).any(|place| is_within(place, path)))
+    spellings.any(|path| !holds_work(path) && places(context).any(|place| is_within(place, path)))
 }
 
 /// Whether something below `start` is protected by its name, or may be with the names around it. `None` if there is too
 /// much to check.
-pub fn any_protected_below(start: &Spot, ground: &Ground) -> Option<bool> {
-    ground.any_name_below(start, usize::MAX, &begins_protected)
+pub fn any_protected_below(start: &Spot, context: &PathContext) -> Option<bool> {
+    context.any_name_below(start, usize::MAX, &begins_protected)
 }
 
 /// Whether a path with this name in it may be protected.
@@ -186,7 +186,7 @@ pub fn may_hold_protected(spot: &Spot) -> bool {
 }
 
 /// Whether a shell glob may expand to a protected path. `glob` is absolute, `..` removed.
-pub fn may_be_protected(glob: &str, ground: &Ground) -> bool {
+pub fn may_be_protected(glob: &str, context: &PathContext) -> bool {
     let glob = names(glob);
     // A lone star is judged by its directory.
     let is_lone = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte == b'*');
@@ -197,7 +197,7 @@ pub fn may_be_protected(glob: &str, ground: &Ground) -> bool {
     ) {
         return true;
     }
-    places(ground).any(|place| {
+    places(context).any(|place| {
         let place = names(place);
         let mut pairs = glob.iter().zip(&place);
         pairs.all(|(name, known)| may_be(name, known))
@@ -208,8 +208,8 @@ fn names(path: &str) -> Vec<&str> {
     path.split('/').filter(|name| !name.is_empty()).collect()
 }
 
-fn places<'g>(ground: &'g Ground<'_>) -> impl Iterator<Item = &'g str> {
-    ground.protected().iter().flat_map(Spot::spellings)
+fn places<'g>(context: &'g PathContext<'_>) -> impl Iterator<Item = &'g str> {
+    context.protected().iter().flat_map(Spot::spellings)
 }
 
 /// Whether some of these names, one below the other, are on the lists. `first` compares a name that is alone or begins
@@ -268,7 +268,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::permissions::tests::touched;
-    use crate::permissions::{Asked, Decision, NoLinks, Rules, World, decide};
+    use crate::permissions::{CallDetails, Decision, NoLinks, Rules, World, decide};
     use crate::protocol::{Level, Mode};
 
     /// What is decided in the person's home, where edits are accepted.
@@ -283,14 +283,14 @@ mod tests {
             protected_files: vec![PathBuf::from("/home/u/tools/hooks/guard.sh")],
             links: &NoLinks,
         };
-        let asked = Asked {
+        let call = CallDetails {
             tool,
             input,
             touches: touched(tool, input),
             level: Level::Confirm,
             read_only: false,
         };
-        decide(&asked, &Rules::default(), Mode::AcceptEdits, &world).decision
+        decide(&call, &Rules::default(), Mode::AcceptEdits, &world).decision
     }
 
     fn written(path: &str) -> Decision {

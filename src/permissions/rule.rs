@@ -4,7 +4,7 @@
 
 use super::command::CommandPattern;
 use super::mcp::NamePattern;
-use super::names::{BASH, EDIT, Family, TOOLS, family, not_built_in};
+use super::names::{BASH, EDIT, Family, TOOLS, family, mistyped};
 use super::pattern::PathPattern;
 use super::web::DomainPattern;
 use super::wildcard::Wildcard;
@@ -84,12 +84,12 @@ impl Rules {
 
     /// Whether a deny rule names the tool as a whole, so that it need not be offered.
     pub fn denies_whole(&self, tool: &str) -> bool {
-        self.deny.iter().any(|rule| match &rule.matcher {
-            Matcher::Name(pattern) => pattern.matches(tool),
-            Matcher::Command(_) | Matcher::Path(_) | Matcher::Domain(_) | Matcher::Field(_) => {
-                false
-            }
-        })
+        names_whole(&self.deny, tool)
+    }
+
+    /// Whether an allow rule names the tool as a whole.
+    pub fn allows_whole(&self, tool: &str) -> bool {
+        names_whole(&self.allow, tool)
     }
 
     /// Whether any rule denies or asks about calls of a tool, all of them or some.
@@ -135,6 +135,13 @@ impl Rules {
             .warning
             .map(|warning| Warning(format!("the rule `{text}` {warning}"))))
     }
+}
+
+fn names_whole(rules: &[Rule], tool: &str) -> bool {
+    rules.iter().any(|rule| match &rule.matcher {
+        Matcher::Name(pattern) => pattern.matches(tool),
+        Matcher::Command(_) | Matcher::Path(_) | Matcher::Domain(_) | Matcher::Field(_) => false,
+    })
 }
 
 fn split(text: &str) -> Result<(&str, Option<&str>), String> {
@@ -203,10 +210,17 @@ fn parse(tool: &str, specifier: Option<&str>, list: RuleList) -> Result<Parsed, 
         }
         Family::Hosts | Family::Fields if specifier == "*" => Ok(whole(tool, list)),
         Family::Hosts => Ok(Matcher::Domain(DomainPattern::parse(specifier)?).into()),
-        Family::Fields => Ok(field(specifier, list).map_or_else(
-            || skipped("never applies: this tool takes `field:value` in deny and ask, or no parentheses"),
-            |field| Matcher::Field(field).into(),
-        )),
+        Family::Fields => Ok(by_field(tool, specifier, list)),
+    }
+}
+
+fn by_field(tool: &str, specifier: &str, list: RuleList) -> Parsed {
+    let matcher = field(specifier, list).map(Matcher::Field);
+    let never = "never applies: this tool takes `field:value` in deny and ask, or no parentheses";
+    let never = matcher.is_none().then(|| never.to_owned());
+    Parsed {
+        matcher,
+        warning: mistyped(tool).or(never),
     }
 }
 
@@ -216,17 +230,9 @@ fn whole(tool: &str, list: RuleList) -> Parsed {
             "is ignored: in allow rules, `*` is only valid after a literal `mcp__server__`",
         );
     };
-    let known = TOOLS.contains(&tool) || tool.starts_with("mcp__") || tool.contains('*');
-    let warning =
-        (!known).then(
-            || match TOOLS.iter().find(|known| known.eq_ignore_ascii_case(tool)) {
-                Some(meant) => format!("names no tool; did you mean `{meant}`?"),
-                None => not_built_in(tool),
-            },
-        );
     Parsed {
         matcher: Some(Matcher::Name(pattern)),
-        warning,
+        warning: mistyped(tool),
     }
 }
 

@@ -8,7 +8,7 @@ use super::bash::script::{Script, Traits, Word};
 use super::command::CommandPattern;
 use super::mcp::NamePattern;
 use super::names::{EDIT, READ};
-use super::path::{Ground, Spot};
+use super::path::{PathContext, Spot};
 use super::pattern::Role;
 use super::protected::{any_protected_below, holds_protected, is_protected, may_be_protected};
 use super::rule::{Matcher, Rule, Rules};
@@ -37,15 +37,15 @@ pub fn search<'r>(
     command: &str,
     reading: &Reading,
     rules: &'r Rules,
-    ground: &Ground,
+    context: &PathContext,
 ) -> Findings<'r> {
     let mut search = Search {
         rules,
-        ground,
+        context,
         landmarks: Landmarks {
-            home: &ground.home.lexical,
-            cwd: &ground.cwd.lexical,
-            shell: &ground.shell.lexical,
+            home: &context.home.lexical,
+            cwd: &context.cwd.lexical,
+            shell: &context.shell.lexical,
         },
         findings: Findings::default(),
     };
@@ -73,7 +73,7 @@ pub fn search<'r>(
 
 struct Search<'r, 's> {
     rules: &'r Rules,
-    ground: &'s Ground<'s>,
+    context: &'s PathContext<'s>,
     landmarks: Landmarks<'s>,
     findings: Findings<'r>,
 }
@@ -89,13 +89,13 @@ impl Search<'_, '_> {
     }
 
     /// Checks the path, and the links that a glob finds.
-    fn look_from(&mut self, base: &str, text: &str, traits: Traits, kind: Kind) {
-        let spot = self.ground.spot_literal(text, base);
-        self.look_at(&spot, kind, Sight::of(traits));
+    fn check_from(&mut self, base: &str, text: &str, traits: Traits, kind: Kind) {
+        let spot = self.context.spot_literal(text, base);
+        self.check_path(&spot, kind, PathKnowledge::of(traits));
         let ruled =
             kind == Kind::Write || !self.rules.deny.is_empty() || !self.rules.ask.is_empty();
         if ruled && traits.has(Traits::GLOB) {
-            let Some(met) = self.ground.met_by_glob(text, base) else {
+            let Some(met) = self.context.links_found_by_glob(text, base) else {
                 // What is too large to check may contain anything.
                 let about_paths = |rule: &&Rule| matches!(rule.matcher, Matcher::Path(_));
                 let rule = self.rules.deny.iter().find(about_paths);
@@ -103,30 +103,34 @@ impl Search<'_, '_> {
                 return;
             };
             for met in met {
-                let sight = if met.globs { Sight::Glob } else { Sight::Plain };
-                self.look_at(&met.spot, kind, sight);
+                let knowledge = if met.globs {
+                    PathKnowledge::Glob
+                } else {
+                    PathKnowledge::Plain
+                };
+                self.check_path(&met.spot, kind, knowledge);
             }
         }
     }
 
     /// Whether a write follows a link depends on what is copied, so this can only make the call ask.
-    fn look_below(&mut self, link: &Spot) {
-        let ground = self.ground;
+    fn check_below(&mut self, link: &Spot) {
+        let context = self.context;
         let refusing = self.rules.deny.iter().chain(&self.rules.ask);
         let refuses =
-            |rule: &&Rule| [READ, EDIT].contains(&&*rule.tool) && path_matches(rule, link, ground);
+            |rule: &&Rule| [READ, EDIT].contains(&&*rule.tool) && path_matches(rule, link, context);
         if self.findings.ask.is_none() {
             self.findings.ask = refusing.into_iter().find(refuses);
         }
-        if self.findings.protected.is_none() && is_protected(link, ground) {
+        if self.findings.protected.is_none() && is_protected(link, context) {
             self.findings.protected = Some(link.lexical.clone());
         }
     }
 
-    fn look_at(&mut self, spot: &Spot, kind: Kind, sight: Sight) {
-        let ground = self.ground;
-        let globs = sight != Sight::Plain;
-        let brace = sight == Sight::Brace;
+    fn check_path(&mut self, spot: &Spot, kind: Kind, knowledge: PathKnowledge) {
+        let context = self.context;
+        let globs = knowledge != PathKnowledge::Plain;
+        let brace = knowledge == PathKnowledge::Brace;
         if self.findings.deny.is_none() && !(brace && self.findings.expanded.is_some()) {
             // A file that may not be read may not be overwritten either.
             let of_list =
@@ -135,7 +139,7 @@ impl Search<'_, '_> {
                 .rules
                 .deny
                 .iter()
-                .find(|rule| of_list(rule) && path_matches(rule, spot, ground));
+                .find(|rule| of_list(rule) && path_matches(rule, spot, context));
             if brace {
                 self.findings.expanded = denying;
             } else {
@@ -150,7 +154,7 @@ impl Search<'_, '_> {
             let may_match = |rule: &Rule| match &rule.matcher {
                 Matcher::Path(pattern) => {
                     let mut spellings = spot.spellings();
-                    of_kind(rule) && spellings.any(|path| pattern.may_match(path, ground))
+                    of_kind(rule) && spellings.any(|path| pattern.may_match(path, context))
                 }
                 Matcher::Name(_) | Matcher::Command(_) | Matcher::Domain(_) | Matcher::Field(_) => {
                     false
@@ -167,12 +171,12 @@ impl Search<'_, '_> {
                 .rules
                 .ask
                 .iter()
-                .find(|rule| rule.tool == tool && path_matches(rule, spot, ground));
+                .find(|rule| rule.tool == tool && path_matches(rule, spot, context));
         }
         if kind == Kind::Write && self.findings.protected.is_none() {
-            let protected = is_protected(spot, ground)
-                || holds_protected(spot, ground)
-                || (globs && may_be_protected(&spot.lexical, ground));
+            let protected = is_protected(spot, context)
+                || holds_protected(spot, context)
+                || (globs && may_be_protected(&spot.lexical, context));
             self.findings.protected = protected.then(|| spot.lexical.clone());
         }
     }
@@ -214,42 +218,42 @@ impl Visitor for Search<'_, '_> {
     }
 
     fn access(&mut self, access: &Access<'_>, directories: &[String]) {
-        let Some(text) = place(&access.text, access.word.traits, self.ground) else {
+        let Some(text) = place(&access.text, access.word.traits, self.context) else {
             return;
         };
-        let text = self.ground.expand(&text);
+        let text = self.context.expand(&text);
         let traits = access.word.traits;
-        let shell = self.ground.shell.lexical.clone();
-        self.look_from(&shell, &text, traits, access.kind);
+        let shell = self.context.shell.lexical.clone();
+        self.check_from(&shell, &text, traits, access.kind);
         if text.starts_with('/') {
             return;
         }
         for directory in directories {
-            let base = self.ground.spot(directory, &shell).lexical;
-            self.look_from(&base, &text, traits, access.kind);
+            let base = self.context.spot(directory, &shell).lexical;
+            self.check_from(&base, &text, traits, access.kind);
         }
     }
 
     fn tree(&mut self, access: &Access<'_>, directories: &[String]) {
-        let Some(text) = place(&access.text, access.word.traits, self.ground) else {
+        let Some(text) = place(&access.text, access.word.traits, self.context) else {
             return;
         };
-        let shell = &self.ground.shell.lexical;
+        let shell = &self.context.shell.lexical;
         let there = directories
             .iter()
-            .map(|directory| self.ground.spot(directory, shell).lexical);
+            .map(|directory| self.context.spot(directory, shell).lexical);
         for base in std::iter::once(shell.clone()).chain(there) {
-            let start = self.ground.spot(&text, &base);
+            let start = self.context.spot(&text, &base);
             if access.kind == Kind::Read {
                 // The names in the source tell what is protected in the copy.
-                let named = any_protected_below(&start, self.ground) == Some(true);
+                let named = any_protected_below(&start, self.context) == Some(true);
                 if named && self.findings.protected.is_none() {
                     self.findings.protected = Some(start.lexical);
                 }
                 continue;
             }
-            for link in self.ground.links_below(&start).into_iter().flatten() {
-                self.look_below(&link);
+            for link in self.context.links_below(&start).into_iter().flatten() {
+                self.check_below(&link);
             }
         }
     }
@@ -272,7 +276,7 @@ impl Visitor for Search<'_, '_> {
 
 /// What is known about the path in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sight {
+enum PathKnowledge {
     Plain,
     /// Its wildcards may match other paths.
     Glob,
@@ -280,7 +284,7 @@ enum Sight {
     Brace,
 }
 
-impl Sight {
+impl PathKnowledge {
     fn of(traits: Traits) -> Self {
         if traits.has(Traits::BRACE) {
             Self::Brace
@@ -294,7 +298,7 @@ impl Sight {
 
 /// The text of a path with `$HOME` put in; `None` where another expansion hides it. `$PWD` is the shell's directory at
 /// that point, as for any relative path.
-pub fn place(text: &str, traits: Traits, ground: &Ground) -> Option<String> {
+pub fn place(text: &str, traits: Traits, context: &PathContext) -> Option<String> {
     if traits.has(Traits::TILDE)
         && let Some(rest) = text.strip_prefix("~+").or_else(|| text.strip_prefix("~-"))
         && (rest.is_empty() || rest.starts_with('/'))
@@ -304,7 +308,7 @@ pub fn place(text: &str, traits: Traits, ground: &Ground) -> Option<String> {
     if !traits.has(Traits::EXPANSION.or(Traits::PLACE)) {
         return Some(text.to_owned());
     }
-    let home = ground.home.lexical.as_str();
+    let home = context.home.lexical.as_str();
     let known = [
         ("$HOME", home),
         ("${HOME}", home),
@@ -351,9 +355,9 @@ fn command_matches(rule: &Rule, text: &str, words: &[Word]) -> bool {
     pattern.matches(text) || (pattern.is_quoted() && !words.is_empty() && pattern.matches(&raw()))
 }
 
-fn path_matches(rule: &Rule, spot: &Spot, ground: &Ground) -> bool {
+fn path_matches(rule: &Rule, spot: &Spot, context: &PathContext) -> bool {
     match &rule.matcher {
-        Matcher::Path(pattern) => pattern.matches_either(spot, ground, Role::Start),
+        Matcher::Path(pattern) => pattern.matches_either(spot, context, Role::Start),
         // The bare name matches every path.
         Matcher::Name(NamePattern::Exact(_)) => true,
         Matcher::Name(NamePattern::Server(_) | NamePattern::Glob(_))

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::RuleList;
 use crate::config::dirs::{create_private_dir, name_for};
 use crate::config::edit::Change;
-use crate::config::save::{self, Fresh};
+use crate::config::save::{self, NewFileAccess};
 use crate::config::{LONGEST_FILE, read_regular};
 
 pub use crate::config::save::SaveError;
@@ -63,7 +63,7 @@ impl Store {
     pub fn save(&self, list: RuleList, rule: &str) -> Result<(), SaveError> {
         let _lock = self.lock().map_err(SaveError::io(&self.record))?;
         let change = Change::Add(keys(list), rule);
-        save::change_locked(&self.target()?, &change, Fresh::Ordinary)?;
+        save::change_locked(&self.target()?, &change, NewFileAccess::Ordinary)?;
         if list == RuleList::Allow {
             self.remember(rule).map_err(SaveError::io(&self.record))?;
         }
@@ -91,7 +91,21 @@ impl Store {
             return Ok(());
         }
         let target = self.inside(file)?;
-        save::change_locked(&target, &change, Fresh::Ordinary)
+        save::change_locked(&target, &change, NewFileAccess::Ordinary)
+    }
+
+    /// Changes a file of this workspace, which is created if it is missing. Blocks.
+    pub fn change(
+        &self,
+        file: &Path,
+        change: &Change<'_>,
+        access: NewFileAccess,
+    ) -> Result<(), SaveError> {
+        let _lock = self.lock().map_err(SaveError::io(&self.record))?;
+        let folder = file.parent().unwrap_or(file);
+        let made = DirBuilder::new().recursive(true).create(folder);
+        made.map_err(SaveError::io(folder))?;
+        save::change_locked(&self.inside(file)?, change, access)
     }
 
     fn remember(&self, rule: &str) -> io::Result<()> {
@@ -118,7 +132,7 @@ impl Store {
             rules,
         };
         let text = serde_json::to_string_pretty(&record)?;
-        save::replace(&self.record, &text, Fresh::Private)
+        save::replace(&self.record, &text, NewFileAccess::Private)
     }
 
     /// One writer at a time. The lock is beside the record, because a project should get no extra files.
@@ -179,12 +193,12 @@ mod tests {
 
     use super::*;
 
-    struct Desk {
+    struct Fixture {
         dir: tempfile::TempDir,
         store: Store,
     }
 
-    impl Desk {
+    impl Fixture {
         fn new() -> Self {
             let dir = tempfile::tempdir().expect("a temporary directory");
             let workspace = dir.path().join("work");
@@ -206,58 +220,61 @@ mod tests {
 
     #[test]
     fn a_rule_is_written_and_remembered() {
-        let desk = Desk::new();
-        desk.store
+        let fixture = Fixture::new();
+        fixture
+            .store
             .save(RuleList::Allow, "Bash(cargo test:*)")
             .expect("saved");
-        desk.store
+        fixture
+            .store
             .save(RuleList::Allow, "Bash(cargo test:*)")
             .expect("saved");
         assert_eq!(
-            desk.text(),
+            fixture.text(),
             "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(cargo test:*)\"\n    ]\n  }\n}\n"
         );
-        assert_eq!(desk.store.saved(), ["Bash(cargo test:*)"]);
-        let names = std::fs::read_dir(desk.store.file().parent().expect("a folder")).expect("list");
+        assert_eq!(fixture.store.saved(), ["Bash(cargo test:*)"]);
+        let names =
+            std::fs::read_dir(fixture.store.file().parent().expect("a folder")).expect("list");
         assert_eq!(names.count(), 1, "nothing else is left there");
     }
 
     #[test]
     fn a_file_that_does_not_parse_is_never_touched() {
-        let desk = Desk::new();
-        desk.put("{\n  \"model\": oops\n}\n");
-        let error = desk
+        let fixture = Fixture::new();
+        fixture.put("{\n  \"model\": oops\n}\n");
+        let error = fixture
             .store
             .save(RuleList::Allow, "Bash(x)")
             .expect_err("no JSON");
-        let said = error.to_string();
+        let message = error.to_string();
         assert!(
-            said.contains("settings.local.json`, line 2, column"),
-            "{said}"
+            message.contains("settings.local.json`, line 2, column"),
+            "{message}"
         );
-        assert_eq!(desk.text(), "{\n  \"model\": oops\n}\n");
-        assert_eq!(desk.store.saved(), [] as [&str; 0]);
+        assert_eq!(fixture.text(), "{\n  \"model\": oops\n}\n");
+        assert_eq!(fixture.store.saved(), [] as [&str; 0]);
     }
 
     #[test]
     fn a_link_out_of_the_workspace_is_not_followed() {
-        let desk = Desk::new();
-        let outside = desk.dir.path().join("outside.json");
+        let fixture = Fixture::new();
+        let outside = fixture.dir.path().join("outside.json");
         std::fs::write(&outside, "{}").expect("write");
-        desk.put("{}");
-        std::fs::remove_file(desk.store.file()).expect("remove");
-        symlink(&outside, desk.store.file()).expect("link");
+        fixture.put("{}");
+        std::fs::remove_file(fixture.store.file()).expect("remove");
+        symlink(&outside, fixture.store.file()).expect("link");
         assert!(matches!(
-            desk.store.save(RuleList::Allow, "x"),
+            fixture.store.save(RuleList::Allow, "x"),
             Err(SaveError::Outside { .. })
         ));
 
-        let desk = Desk::new();
-        let elsewhere = desk.dir.path().join("elsewhere");
+        let fixture = Fixture::new();
+        let elsewhere = fixture.dir.path().join("elsewhere");
         std::fs::create_dir(&elsewhere).expect("mkdir");
-        symlink(&elsewhere, desk.store.file().parent().expect("a folder")).expect("link");
+        symlink(&elsewhere, fixture.store.file().parent().expect("a folder")).expect("link");
         assert!(matches!(
-            desk.store.save(RuleList::Allow, "x"),
+            fixture.store.save(RuleList::Allow, "x"),
             Err(SaveError::Outside { .. })
         ));
         assert_eq!(std::fs::read_dir(elsewhere).expect("list").count(), 0);
@@ -266,20 +283,29 @@ mod tests {
 
     #[test]
     fn the_mode_of_the_file_stays() {
-        let desk = Desk::new();
-        desk.put("{}");
-        std::fs::set_permissions(desk.store.file(), Permissions::from_mode(0o640)).expect("chmod");
-        desk.store.save(RuleList::Allow, "Bash(x)").expect("saved");
-        let mode = desk.store.file().metadata().expect("there").permissions();
+        let fixture = Fixture::new();
+        fixture.put("{}");
+        std::fs::set_permissions(fixture.store.file(), Permissions::from_mode(0o640))
+            .expect("chmod");
+        fixture
+            .store
+            .save(RuleList::Allow, "Bash(x)")
+            .expect("saved");
+        let mode = fixture
+            .store
+            .file()
+            .metadata()
+            .expect("there")
+            .permissions();
         assert_eq!(mode.mode() & 0o777, 0o640);
     }
 
     #[test]
     fn two_who_save_at_once_lose_nothing() {
-        let desk = Desk::new();
+        let fixture = Fixture::new();
         std::thread::scope(|scope| {
             for who in 0..4 {
-                let store = &desk.store;
+                let store = &fixture.store;
                 scope.spawn(move || {
                     for number in 0..5 {
                         store
@@ -289,41 +315,52 @@ mod tests {
                 });
             }
         });
-        let value: serde_json::Value = serde_json::from_str(&desk.text()).expect("JSON");
+        let value: serde_json::Value = serde_json::from_str(&fixture.text()).expect("JSON");
         assert_eq!(
             value["permissions"]["allow"].as_array().map(Vec::len),
             Some(20)
         );
-        assert_eq!(desk.store.saved().len(), 20);
+        assert_eq!(fixture.store.saved().len(), 20);
     }
 
     #[test]
     fn a_rule_that_is_removed_counts_no_more_and_the_others_stay() {
-        let desk = Desk::new();
+        let fixture = Fixture::new();
         for rule in ["Bash(a)", "Bash(b)"] {
-            desk.store.save(RuleList::Allow, rule).expect("saved");
+            fixture.store.save(RuleList::Allow, rule).expect("saved");
         }
-        desk.store.save(RuleList::Deny, "Read(x)").expect("saved");
-        desk.store.remove(RuleList::Allow, "Bash(a)").expect("gone");
-        desk.store.remove(RuleList::Deny, "Bash(b)").expect("fine");
+        fixture
+            .store
+            .save(RuleList::Deny, "Read(x)")
+            .expect("saved");
+        fixture
+            .store
+            .remove(RuleList::Allow, "Bash(a)")
+            .expect("gone");
+        fixture
+            .store
+            .remove(RuleList::Deny, "Bash(b)")
+            .expect("fine");
         assert_eq!(
-            serde_json::from_str::<serde_json::Value>(&desk.text()).expect("JSON"),
+            serde_json::from_str::<serde_json::Value>(&fixture.text()).expect("JSON"),
             serde_json::json!({"permissions": {"allow": ["Bash(b)"], "deny": ["Read(x)"]}})
         );
-        assert_eq!(desk.store.saved(), ["Bash(b)"]);
+        assert_eq!(fixture.store.saved(), ["Bash(b)"]);
 
-        let own = desk.dir.path().join("config/settings.json");
+        let own = fixture.dir.path().join("config/settings.json");
         std::fs::create_dir_all(own.parent().expect("a folder")).expect("mkdir");
         std::fs::write(&own, r#"{"permissions": {"ask": ["x", "y"]}}"#).expect("write");
-        desk.store
+        fixture
+            .store
             .remove_from(&own, RuleList::Ask, "x")
             .expect("gone");
         assert_eq!(
             std::fs::read_to_string(&own).expect("there"),
             r#"{"permissions": {"ask": ["y"]}}"#
         );
-        let missing = desk.store.workspace.join(".claude/settings.json");
-        desk.store
+        let missing = fixture.store.workspace.join(".claude/settings.json");
+        fixture
+            .store
             .remove_from(&missing, RuleList::Ask, "x")
             .expect("nothing to do");
     }

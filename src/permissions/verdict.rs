@@ -60,7 +60,7 @@ pub enum Cause {
     Default,
     Hook(String),
     /// The sandbox blocked something in a command that ran without asking.
-    HeldBack,
+    Blocked,
     Person,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for Cause {
             Cause::Classifier => f.write_str("classifier"),
             Cause::Default => f.write_str("the tool's default"),
             Cause::Hook(name) => write!(f, "hook {name}"),
-            Cause::HeldBack => f.write_str("held back by the kernel"),
+            Cause::Blocked => f.write_str("held back by the kernel"),
             Cause::Person => f.write_str("person"),
         }
     }
@@ -130,7 +130,7 @@ impl Verdict {
                 | Cause::Classifier
                 | Cause::Default
                 | Cause::Hook(_)
-                | Cause::HeldBack => true,
+                | Cause::Blocked => true,
             }
     }
 
@@ -139,7 +139,7 @@ impl Verdict {
     }
 
     /// What was decided and what decided it, in one line for the person.
-    pub fn in_short(&self) -> String {
+    pub fn summary(&self) -> String {
         let decided = match self.decision {
             Decision::Allow => "allowed",
             Decision::Ask => "asked",
@@ -154,7 +154,7 @@ impl Verdict {
             Cause::Mode(mode) => format!("{decided} by mode {}", mode.name()),
             Cause::Classifier => "read-only command".to_owned(),
             Cause::Hook(name) => format!("{decided} by hook {name}"),
-            Cause::BuiltIn | Cause::ProtectedPath | Cause::Default | Cause::HeldBack => {
+            Cause::BuiltIn | Cause::ProtectedPath | Cause::Default | Cause::Blocked => {
                 format!("{decided}{why} {}", self.reason)
             }
             Cause::Person => self.reason.clone(),
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_person_allows_what_was_not_denied_before() {
-        let said_no = || Answer::Deny {
+        let denial = || Answer::Deny {
             reason: Some("later".to_owned()),
         };
         let no = Denied::ByPerson(Some("later".to_owned()));
@@ -212,9 +212,9 @@ mod tests {
             (Decision::Ask, Answer::Allow, Ok(Cause::Person)),
             (Decision::Allow, Answer::Allow, Ok(Cause::Person)),
             (Decision::Deny, Answer::Allow, Err(before.clone())),
-            (Decision::Ask, said_no(), Err(no.clone())),
-            (Decision::Allow, said_no(), Err(no)),
-            (Decision::Deny, said_no(), Err(before)),
+            (Decision::Ask, denial(), Err(no.clone())),
+            (Decision::Allow, denial(), Err(no)),
+            (Decision::Deny, denial(), Err(before)),
         ] {
             let verdict = Verdict::forged(decision, Cause::Default, "so");
             let grant = verdict.answered(&answer);

@@ -12,7 +12,7 @@ use super::{running, scarce, stragglers};
 
 /// Variables that make bash interpret a command differently from what was decided: other startup files, other
 /// directories for `cd`, other matches of a pattern.
-const STEERING: [&str; 8] = [
+const CONTROLLING: [&str; 8] = [
     "BASH_ENV",
     "ENV",
     "CDPATH",
@@ -46,7 +46,7 @@ pub fn spawn(
         .env("TERM", "dumb");
     let functions = std::env::vars_os().map(|(name, _)| name);
     let functions = functions.filter(|name| name.to_string_lossy().starts_with(FUNCTION));
-    for name in functions.chain(STEERING.iter().map(Into::into)) {
+    for name in functions.chain(CONTROLLING.iter().map(Into::into)) {
         process.env_remove(name);
     }
     let mark = stragglers::new_mark();

@@ -53,7 +53,7 @@ impl Group {
             .is_some_and(|mark| !stragglers::with_mark(mark).is_empty())
     }
 
-    pub fn in_words(&self) -> String {
+    pub fn description(&self) -> String {
         if let Some(leader) = self.leader.filter(|_| self.is_alive()) {
             return format!("process group {}", leader.as_raw_nonzero());
         }
@@ -66,7 +66,7 @@ impl Group {
     }
 
     /// Whether the two are the same group.
-    pub fn is_led_by(&self, leader: Option<Pid>) -> bool {
+    pub fn has_leader(&self, leader: Option<Pid>) -> bool {
         self.leader.is_some() && self.leader == leader
     }
 

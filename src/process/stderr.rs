@@ -6,7 +6,7 @@ use crate::config::hidden;
 use crate::text::clean;
 
 /// Prints a message to the person on stderr.
-pub fn say(text: &str) {
+pub fn print_message(text: &str) {
     // Ignored, because nobody may be reading it.
     let text = hidden(clean(text));
     let _ = writeln!(io::stderr(), "{text}");

@@ -37,7 +37,7 @@ fn random(length: usize) -> String {
 /// The processes with `mark`, whatever group they are in.
 pub fn with_mark(mark: &str) -> Vec<Pid> {
     let wanted = format!("{VARIABLE}={mark}");
-    look(|variable| variable == wanted.as_bytes()).found
+    scan(|variable| variable == wanted.as_bytes()).found
 }
 
 pub fn kill(mark: &str) {
@@ -63,7 +63,7 @@ struct Seen {
     unclear: bool,
 }
 
-fn look(wanted: impl Fn(&[u8]) -> bool) -> Seen {
+fn scan(wanted: impl Fn(&[u8]) -> bool) -> Seen {
     let mut seen = Seen {
         found: Vec::new(),
         unclear: false,
@@ -99,7 +99,7 @@ fn is_program(process: &Path) -> bool {
 /// Repeats a few times while a process may have been missed.
 fn kill_until_clear(wanted: impl Fn(&[u8]) -> bool) {
     for _ in 0..MOST_LOOKS {
-        let Seen { found, unclear } = look(&wanted);
+        let Seen { found, unclear } = scan(&wanted);
         kill_these(&found);
         if found.is_empty() && !unclear {
             return;

@@ -14,6 +14,8 @@ use super::tool::{Level, ToolDefinition};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolInfo {
     pub name: Arc<str>,
+    /// The name for people, if the tool's own is only meant for models.
+    pub label: Option<Arc<str>>,
     /// What a running call does, in a few words: `reading a file`.
     pub doing: Arc<str>,
     pub subject: SubjectFields,
@@ -44,6 +46,9 @@ pub enum OutputFormat {
     Text,
     /// Lines of the file that the call is about, each with its number and a tab.
     NumberedFile,
+    Markdown,
+    /// Only the model needs it: for the person, the call itself and its outcome say everything.
+    ForModel,
 }
 
 /// The fields of an input that name the subject of a call.
@@ -54,6 +59,8 @@ pub struct SubjectFields {
     pub what: Vec<Arc<str>>,
     /// A list of todos, whose progress is shown.
     pub todos: Option<Arc<str>>,
+    /// A list of questions with answers to choose from.
+    pub questions: Option<Arc<str>>,
     /// Where the subject is, if the input says so.
     pub place: Option<Arc<str>>,
     /// The subject is Markdown, of which only the title is shown.
@@ -95,6 +102,7 @@ impl ToolInfo {
     pub fn unknown(name: &str) -> Self {
         Self {
             name: name.into(),
+            label: None,
             doing: format!("running {name}").into(),
             subject: SubjectFields::guessed(),
             preview: PreviewFields::Nothing,
@@ -108,6 +116,11 @@ impl ToolInfo {
             state: ToolState::Off,
             definition: None,
         }
+    }
+
+    /// Its name in the rows of its calls.
+    pub fn shown_name(&self) -> &str {
+        self.label.as_ref().unwrap_or(&self.name)
     }
 
     /// What added it, for people.

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::event::KnownRule;
 use super::id::CallRef;
+use super::mcp::McpCommand;
 use super::message::Block;
 use super::question::Reply;
 use super::tool::{Mode, RuleList};
@@ -23,24 +24,28 @@ pub enum SessionCommand {
     /// A command that the person runs directly. Its output goes to the model with the next message.
     Run(String),
     /// Give back queued messages, so that the person can edit them.
-    TakeBack(Wanted),
+    TakeBack(QueuedSelection),
     SetMode(Mode),
     /// Give the session a title.
     Rename(String),
     Rules(RulesCommand),
+    /// Something about MCP servers.
+    Mcp(McpCommand),
     /// Report the types of subagents with [`SessionEvent::Agents`](super::SessionEvent::Agents).
     ListAgents,
     /// Report the skills with [`SessionEvent::Skills`](super::SessionEvent::Skills).
     ListSkills,
+    /// Report the active hooks with [`SessionEvent::Hooks`](super::SessionEvent::Hooks).
+    ListHooks,
     /// Check for changed commands; [`SessionEvent::Commands`](super::SessionEvent::Commands) reports them.
     FindCommands,
     /// No more commands follow, for this reason.
-    Leave(Leaving),
+    Leave(LeaveReason),
 }
 
 /// Which of the queued messages to give back.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wanted {
+pub enum QueuedSelection {
     All,
     /// The last one with exactly this content, if it has not been sent.
     One(Vec<Block>),
@@ -76,7 +81,7 @@ pub enum CallCommand {
 
 /// Why the person leaves a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leaving {
+pub enum LeaveReason {
     /// To begin a new one.
     ForNew,
     /// To resume another one, or the same one in another way.

@@ -11,6 +11,7 @@ use super::extension::{CustomCommand, Extensions, Skill};
 use super::for_person::{ForPerson, Printed};
 use super::id::{CallRef, Seq, SessionId, TurnId, WireId};
 use super::input::CallInput;
+use super::mcp::McpServerStatus;
 use super::message::{Block, Message, StopReason, ToolResult, Usage};
 use super::question::{AnswerNote, Question};
 use super::shown::Shown;
@@ -22,7 +23,7 @@ use super::tool::{Mode, Phase, RuleList};
 
 /// An event with its record.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct Envelope {
     /// The record with the same content; `None` for an event that is not logged, such as the progress of a call.
     pub record: Option<Recorded>,
     pub event: AgentEvent,
@@ -80,8 +81,12 @@ pub enum SessionEvent {
     Rules(Vec<KnownRule>),
     /// The types of subagents.
     Agents(Vec<AgentKind>),
+    /// The hooks that are active now, to be listed.
+    Hooks(Vec<HookInfo>),
     /// The skills.
     Skills(Vec<Skill>),
+    /// All MCP servers, whenever something about one of them has changed.
+    Mcp(Vec<McpServerStatus>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -92,18 +97,18 @@ pub struct SessionOpened {
     pub mode: Mode,
     /// The tools that the model is offered.
     pub tools: Vec<ToolInfo>,
+    /// The MCP servers.
+    pub servers: Vec<McpServerStatus>,
     /// The current branch of the workspace's repository.
     pub branch: Option<String>,
     /// The size of the model's context in tokens, if known.
     pub context_window: Option<u64>,
     /// What the conversation has used so far, in a resumed session.
     pub spending: Spending,
-    /// The active hooks.
-    pub hooks: Vec<HookInfo>,
     /// What files add.
     pub extensions: Arc<Extensions>,
     /// All earlier events of a resumed session, oldest first.
-    pub past: Vec<Told>,
+    pub past: Vec<Envelope>,
 }
 
 /// A hook, with what a person wants to know about it.
@@ -319,7 +324,7 @@ pub struct Denial {
     pub reason: String,
 }
 
-impl From<AgentEvent> for Told {
+impl From<AgentEvent> for Envelope {
     /// An event without a record.
     fn from(event: AgentEvent) -> Self {
         Self {

@@ -30,7 +30,7 @@ pub struct Printed {
 
 impl ForPerson {
     /// Only this sentence: nothing of the result's text is for the person.
-    pub fn saying(sentence: impl Into<String>) -> Self {
+    pub fn sentence(sentence: impl Into<String>) -> Self {
         Self {
             sentence: Some(sentence.into()),
             exit: None,

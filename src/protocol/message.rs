@@ -221,7 +221,7 @@ impl Message {
 }
 
 /// What hooks say, formatted for the model.
-pub fn said_by_hooks(text: &str) -> String {
+pub fn hook_text(text: &str) -> String {
     format!("<hook>\n{text}\n</hook>")
 }
 
@@ -236,7 +236,7 @@ impl Block {
 
     /// A note with what hooks say to the model.
     pub fn by_hooks(text: &str) -> Self {
-        Self::note(Note::Hooks, said_by_hooks(text))
+        Self::note(Note::Hooks, hook_text(text))
     }
 
     pub fn note(note: Note, text: impl Into<String>) -> Self {

@@ -9,12 +9,15 @@ pub mod command;
 pub mod event;
 pub mod extension;
 pub mod for_person;
+pub mod form;
 pub mod id;
 pub mod input;
+pub mod mcp;
 pub mod message;
 pub mod offering;
 pub mod question;
 pub mod search;
+pub mod seen;
 pub mod served;
 pub mod shown;
 pub mod source;
@@ -27,26 +30,31 @@ pub mod touches;
 pub use about::{OutputFormat, PreviewFields, SubjectFields, ToolInfo};
 pub use background::BackgroundEnd;
 pub use command::{
-    CallCommand, Command, Leaving, RulesCommand, SessionCommand, TurnCommand, Wanted,
+    CallCommand, Command, LeaveReason, QueuedSelection, RulesCommand, SessionCommand, TurnCommand,
 };
 pub use event::{
-    AgentEvent, CallEvent, CallOutcome, ChangeSize, Ending, HookInfo, KnownRule, Recorded,
-    SessionEvent, SessionOpened, Told, TurnEvent, TurnSummary,
+    AgentEvent, CallEvent, CallOutcome, ChangeSize, Ending, Envelope, HookInfo, KnownRule,
+    Recorded, SessionEvent, SessionOpened, TurnEvent, TurnSummary,
 };
 pub use extension::{Allows, CustomCommand, CustomTool, Extensions, Skill};
 pub use for_person::{ForPerson, Printed};
+pub use form::{
+    Bounds, FieldKind, FieldOption, FormField, FormReply, FormRequest, Given, TextFormat,
+};
 pub use id::{AgentId, CallNumbers, CallRef, Seq, SessionId, TurnId, WireId};
 pub use input::CallInput;
+pub use mcp::{McpCommand, McpServerStatus, McpState, McpToolStatus};
 pub use message::{
     Block, Image, Message, Note, Origin, ResultBlock, Role, StopReason, ToolResult, ToolUse, Usage,
-    said_by_hooks,
+    hook_text,
 };
-pub use offering::{Deferral, ToolState, ToolsTold};
+pub use offering::{Deferral, SentTools, ToolState};
 pub use question::{
     Answer, AnswerNote, ChoiceOption, ChoiceRequest, Chosen, LeftOut, PartOfFile,
-    PermissionRequest, Question, QuestionKind, Reply, RuleOffer,
+    PermissionRequest, Program, Question, QuestionKind, Reply, RuleOffer,
 };
 pub use search::{Backend, SearchService, WebSearch};
+pub use seen::{SeenFile, SeenPart};
 pub use served::{Found, ServerCall, ServerTool};
 pub use shown::{FileDiff, Shown};
 pub use source::{NamedFile, Source};
@@ -55,4 +63,4 @@ pub use subagent::{AgentKind, Subagent};
 pub use tool::{
     InterruptBehavior, Level, Mode, OnBashError, Phase, RuleList, ToolCall, ToolDefinition,
 };
-pub use touches::{Lacks, Paths, Touches};
+pub use touches::{MissingInput, Paths, Touches};

@@ -42,7 +42,7 @@ impl ToolState {
 /// What the requests of a session have said about tools so far. Later requests repeat it in the same order, so that
 /// the prompt cache stays valid.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ToolsTold {
+pub struct SentTools {
     /// The tools that were sent with their schemas, in order.
     pub offered: Vec<String>,
     /// How many of these were in the first request.
@@ -53,9 +53,9 @@ pub struct ToolsTold {
     pub activated: Vec<String>,
 }
 
-impl ToolsTold {
+impl SentTools {
     /// Records a request that contains these for the first time.
-    pub fn tell(&mut self, offered: &[String], announced: &[String]) {
+    pub fn record(&mut self, offered: &[String], announced: &[String]) {
         let is_first = self.offered.is_empty();
         self.offered.extend_from_slice(offered);
         self.announced.extend_from_slice(announced);

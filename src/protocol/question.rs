@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::form::{FormReply, FormRequest};
 use super::id::CallRef;
 use super::input::CallInput;
 use super::shown::FileDiff;
@@ -23,14 +24,17 @@ pub enum QuestionKind {
     Permission(PermissionRequest),
     /// One or more questions of its tool, asked together.
     Choice(Vec<ChoiceRequest>),
+    /// Values of several kinds, filled in together.
+    Form(FormRequest),
 }
 
 /// The reply to a [`Question`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     Permission(Answer),
-    /// An answer to each of the questions, in their order.
+    /// An answer to each of the questions, in their order; [skipped](Chosen::is_skipped) ones are empty.
     Chosen(Vec<Chosen>),
+    Form(FormReply),
     /// The person did not answer, or was not waited for.
     Dismissed,
     /// No person is there to answer.
@@ -42,7 +46,7 @@ impl Reply {
     pub fn only(&self) -> Option<&Chosen> {
         match self {
             Reply::Chosen(chosen) => chosen.first(),
-            Reply::Permission(_) | Reply::Dismissed | Reply::Nobody => None,
+            Reply::Permission(_) | Reply::Form(_) | Reply::Dismissed | Reply::Nobody => None,
         }
     }
 
@@ -58,12 +62,25 @@ pub struct PermissionRequest {
     pub input: CallInput,
     /// Whether it runs a shell command, in the field `command`.
     pub is_command: bool,
+    /// The program that the call starts, if the input does not show it.
+    pub program: Option<Box<Program>>,
     /// Why it asks; empty if the call itself makes that clear.
     pub reason: String,
     /// What the call would change, if that is known in advance.
     pub changes: Vec<FileDiff>,
     /// The rules that "always" could save and the file for them; `None` if no rule may allow this call.
     pub rule: Option<RuleOffer>,
+}
+
+/// What a tool that was added from outside starts on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// The shell command.
+    pub command: String,
+    /// The directory that it starts in.
+    pub directory: String,
+    /// How it gets the input of the call, in words.
+    pub input: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,4 +179,11 @@ pub struct Chosen {
     pub text: Option<String>,
     /// The text of the request as edited by the person.
     pub edited: Option<String>,
+}
+
+impl Chosen {
+    /// Whether the person answered other questions of the same call, but not this one.
+    pub fn is_skipped(&self) -> bool {
+        self.options.is_empty() && self.text.is_none()
+    }
 }

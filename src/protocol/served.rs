@@ -137,12 +137,12 @@ fn result(id: &WireId, content: &Value) -> (ToolResult, ForPerson) {
 
 fn failed(id: &WireId, sentence: &str) -> (ToolResult, ForPerson) {
     let result = ToolResult::error(id.clone(), sentence);
-    (result, ForPerson::saying(sentence))
+    (result, ForPerson::sentence(sentence))
 }
 
 fn searched(id: &WireId, found: &[Found]) -> (ToolResult, ForPerson) {
     let for_person = ForPerson {
-        sentence: Some(in_short(found)),
+        sentence: Some(summary(found)),
         ..ForPerson::default()
     };
     (ToolResult::text(id.clone(), listed(found)), for_person)
@@ -162,7 +162,7 @@ pub fn listed(found: &[Found]) -> String {
 }
 
 /// How many pages, and from which hosts.
-pub fn in_short(found: &[Found]) -> String {
+pub fn summary(found: &[Found]) -> String {
     let mut hosts: Vec<&str> = Vec::new();
     for host in found.iter().filter_map(|found| host(&found.url)) {
         if !hosts.contains(&host) {
@@ -204,7 +204,7 @@ fn text(value: &Value, field: &str) -> Option<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Found, ServerCall, host, in_short};
+    use super::{Found, ServerCall, host, summary};
     use crate::protocol::Block;
 
     fn other(start: Value) -> Block {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// What is shown of a result, and its short form.
-    fn told(block: &Block) -> (String, Option<String>) {
+    fn displayed(block: &Block) -> (String, Option<String>) {
         let call = ServerCall::of(block).expect("a call of the provider");
         let (result, for_person) = call.result.expect("a result");
         (result.as_text(), for_person.sentence)
@@ -241,7 +241,7 @@ mod tests {
         }));
         let text = "1. A\n   https://www.a.org/x\n   1 week ago\n\n2. B\n   https://b.org/";
         let short = Some("2 results: a.org, b.org".to_owned());
-        assert_eq!(told(&block), (text.to_owned(), short));
+        assert_eq!(displayed(&block), (text.to_owned(), short));
     }
 
     #[test]
@@ -259,7 +259,7 @@ mod tests {
             ("web_search", &json!("eclipse"))
         );
         let short = Some("1 result: a.org".to_owned());
-        assert_eq!(told(&block), ("1. https://a.org/x".to_owned(), short));
+        assert_eq!(displayed(&block), ("1. https://a.org/x".to_owned(), short));
     }
 
     #[test]
@@ -269,10 +269,10 @@ mod tests {
             "content": {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"},
         }));
         let words = "too many searches in one answer".to_owned();
-        assert_eq!(told(&block), (words.clone(), Some(words)));
+        assert_eq!(displayed(&block), (words.clone(), Some(words)));
         let block = other(json!({"type": "web_search_call", "id": "ws", "status": "failed"}));
         let words = "the provider's search failed".to_owned();
-        assert_eq!(told(&block), (words.clone(), Some(words)));
+        assert_eq!(displayed(&block), (words.clone(), Some(words)));
     }
 
     #[test]
@@ -290,7 +290,7 @@ mod tests {
             };
             urls.iter().map(page).collect()
         };
-        assert_eq!(in_short(&[]), "no results");
+        assert_eq!(summary(&[]), "no results");
         let many = found(&[
             "https://a/1",
             "https://a/2",
@@ -298,8 +298,8 @@ mod tests {
             "https://c?x",
             "https://d",
         ]);
-        assert_eq!(in_short(&many), "5 results: a, b, c, …");
-        assert_eq!(in_short(&found(&["oai-weather"])), "1 result");
+        assert_eq!(summary(&many), "5 results: a, b, c, …");
+        assert_eq!(summary(&found(&["oai-weather"])), "1 result");
         assert_eq!(host("https://me@www.docs.rs:443/a"), Some("docs.rs"));
     }
 }

@@ -66,7 +66,7 @@ impl AgentKind {
     }
 
     /// Its tools, in a few words.
-    pub fn tools_in_words(&self) -> String {
+    pub fn tools_text(&self) -> String {
         let has = match &self.tools {
             Some(tools) if !tools.iter().any(|tool| tool == "*") => tools.join(", "),
             Some(_) | None => "all tools".to_owned(),

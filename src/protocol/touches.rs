@@ -15,7 +15,7 @@ pub enum Touches {
     /// Nothing that permissions could check.
     Nothing,
     /// The input lacks the field that would say it.
-    Unclear(Lacks),
+    Unclear(MissingInput),
 }
 
 /// Paths as written in the input; relative ones start at the shell's directory.
@@ -31,7 +31,7 @@ pub enum Paths {
 
 /// What an input lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lacks {
+pub enum MissingInput {
     Command,
     FileToRead,
     FileToWrite,
@@ -41,27 +41,27 @@ pub enum Lacks {
 impl Touches {
     /// Runs the command in this field.
     pub fn command(input: &Value, field: &str) -> Self {
-        text(input, field).map_or(Self::Unclear(Lacks::Command), Self::Command)
+        text(input, field).map_or(Self::Unclear(MissingInput::Command), Self::Command)
     }
 
     /// Reads the file in this field.
     pub fn reading(input: &Value, field: &str) -> Self {
-        file(input, field).map_or(Self::Unclear(Lacks::FileToRead), Self::Reads)
+        file(input, field).map_or(Self::Unclear(MissingInput::FileToRead), Self::Reads)
     }
 
     /// Writes the file in this field.
     pub fn writing(input: &Value, field: &str) -> Self {
-        file(input, field).map_or(Self::Unclear(Lacks::FileToWrite), Self::Writes)
+        file(input, field).map_or(Self::Unclear(MissingInput::FileToWrite), Self::Writes)
     }
 
     /// Reads below the directory in `directory`, or what the glob in `glob` matches there.
     pub fn searching(input: &Value, directory: &str, glob: Option<&str>) -> Self {
-        below(input, directory, glob).map_or(Self::Unclear(Lacks::FileToRead), Self::Reads)
+        below(input, directory, glob).map_or(Self::Unclear(MissingInput::FileToRead), Self::Reads)
     }
 
     /// Writes below the directory in `directory`, or what the glob in `glob` matches there.
     pub fn replacing(input: &Value, directory: &str, glob: Option<&str>) -> Self {
-        below(input, directory, glob).map_or(Self::Unclear(Lacks::FileToWrite), Self::Writes)
+        below(input, directory, glob).map_or(Self::Unclear(MissingInput::FileToWrite), Self::Writes)
     }
 
     /// Fetches the address in this field.

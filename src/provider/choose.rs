@@ -13,13 +13,13 @@ use crate::config::logged;
 
 const OLLAMA_URL: &str = "http://127.0.0.1:11434";
 /// A local server that is there answers at once.
-const OLLAMA_PATIENCE: Duration = Duration::from_millis(150);
+const OLLAMA_MAX_WAIT: Duration = Duration::from_millis(150);
 
 /// What is wanted. `--base-url` beats the environment, the environment beats the settings.
 #[derive(Debug, Clone)]
-pub struct Wanted {
-    pub flags: Wish,
-    pub settings: Wish,
+pub struct ProviderRequest {
+    pub flags: ProviderOptions,
+    pub settings: ProviderOptions,
     pub stall: Option<Duration>,
     /// The built-in model, set up for the screen or for a pipe.
     pub builtin: Builtin,
@@ -27,7 +27,7 @@ pub struct Wanted {
 
 /// What the flags, or the settings, say about the provider.
 #[derive(Debug, Clone, Default)]
-pub struct Wish {
+pub struct ProviderOptions {
     pub provider: Option<String>,
     pub model: Option<String>,
     pub base_url: Option<String>,
@@ -36,12 +36,12 @@ pub struct Wish {
 pub struct Choice {
     pub provider: Arc<dyn Provider>,
     pub model: String,
-    pub about: About,
+    pub about: ChoiceReason,
 }
 
 /// Why this one was chosen, for troubleshooting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct About {
+pub struct ChoiceReason {
     pub why: String,
     /// Its address, without a password, and where that was set.
     pub address: Option<(String, String)>,
@@ -64,19 +64,19 @@ pub struct ChoiceError {
     pub hint: Option<String>,
 }
 
-pub async fn choose(mut wanted: Wanted) -> Result<Choice, ChoiceError> {
-    let flag = wanted.flags.provider.take();
-    if flag.is_some() && wanted.settings.provider.is_some() && flag != wanted.settings.provider {
+pub async fn choose(mut request: ProviderRequest) -> Result<Choice, ChoiceError> {
+    let flag = request.flags.provider.take();
+    if flag.is_some() && request.settings.provider.is_some() && flag != request.settings.provider {
         // They speak of another provider: its address must not get this one's key.
-        wanted.settings = Wish::default();
+        request.settings = ProviderOptions::default();
     }
-    let why = match (&flag, &wanted.settings.provider) {
+    let why = match (&flag, &request.settings.provider) {
         (Some(_), _) => "set by --provider",
         (None, Some(_)) => "set in settings",
         (None, None) => "no key set, Ollama not running",
     };
-    let name = flag.or_else(|| wanted.settings.provider.take());
-    let mut choice = pick(&wanted, name.as_deref()).await?;
+    let name = flag.or_else(|| request.settings.provider.take());
+    let mut choice = pick(&request, name.as_deref()).await?;
     if choice.about.why.is_empty() {
         why.clone_into(&mut choice.about.why);
     }
@@ -86,7 +86,7 @@ pub async fn choose(mut wanted: Wanted) -> Result<Choice, ChoiceError> {
     Ok(choice)
 }
 
-async fn pick(wanted: &Wanted, name: Option<&str>) -> Result<Choice, ChoiceError> {
+async fn pick(request: &ProviderRequest, name: Option<&str>) -> Result<Choice, ChoiceError> {
     let because = |why: &str, choice: Result<Choice, ChoiceError>| {
         choice.map(|mut choice| {
             why.clone_into(&mut choice.about.why);
@@ -94,9 +94,9 @@ async fn pick(wanted: &Wanted, name: Option<&str>) -> Result<Choice, ChoiceError
         })
     };
     match name {
-        Some("builtin") => Ok(builtin(wanted.builtin)),
+        Some("builtin") => Ok(builtin(request.builtin)),
         Some(name) => match (Wire::named(name), name.strip_prefix("script:")) {
-            (Some(wire), _) => over_http(wanted, wire),
+            (Some(wire), _) => over_http(request, wire),
             (None, Some(path)) => script(path),
             (None, None) => Err(ChoiceError {
                 problem: format!("unknown provider `{name}`"),
@@ -104,24 +104,24 @@ async fn pick(wanted: &Wanted, name: Option<&str>) -> Result<Choice, ChoiceError
             }),
         },
         None if key_of(Wire::Anthropic).is_some() => {
-            because("its API key is set", over_http(wanted, Wire::Anthropic))
+            because("its API key is set", over_http(request, Wire::Anthropic))
         }
         // An address without a provider: most servers use this format.
-        None if key_of(Wire::OpenAi).is_some() || wanted.has_address() => {
+        None if key_of(Wire::OpenAi).is_some() || request.has_address() => {
             let why = if key_of(Wire::OpenAi).is_some() {
                 "its API key is set"
             } else {
                 "its address is set"
             };
-            because(why, over_http(wanted, Wire::OpenAi))
+            because(why, over_http(request, Wire::OpenAi))
         }
-        None => Ok(ollama(wanted)
+        None => Ok(ollama(request)
             .await
-            .unwrap_or_else(|| builtin(wanted.builtin))),
+            .unwrap_or_else(|| builtin(request.builtin))),
     }
 }
 
-impl Wanted {
+impl ProviderRequest {
     fn model(&self) -> Option<String> {
         self.flags
             .model
@@ -134,30 +134,30 @@ impl Wanted {
     }
 }
 
-fn over_http(wanted: &Wanted, wire: Wire) -> Result<Choice, ChoiceError> {
+fn over_http(request: &ProviderRequest, wire: Wire) -> Result<Choice, ChoiceError> {
     let facts = wire.facts();
-    let flag = wanted.flags.base_url.clone();
-    let said = flag.map(|url| (url, "--base-url"));
-    let said = said
+    let flag = request.flags.base_url.clone();
+    let message = flag.map(|url| (url, "--base-url"));
+    let message = message
         .or_else(|| variable(facts.url_variable).map(|url| (url, facts.url_variable)))
-        .or_else(|| Some((wanted.settings.base_url.clone()?, "the settings")));
-    let (base_url, said_by) = said.unwrap_or_else(|| (facts.url.to_owned(), "by default"));
+        .or_else(|| Some((request.settings.base_url.clone()?, "the settings")));
+    let (base_url, source) = message.unwrap_or_else(|| (facts.url.to_owned(), "by default"));
     let (key, key_found) = match key_of(wire) {
         Some((variable, key)) => (Some(key), KeyFound::In(variable)),
         // Local servers need none.
         None if facts.key_only_at_home && base_url != facts.url => (None, KeyFound::NotNeeded),
         None => (None, KeyFound::Missing(wire)),
     };
-    let provider = Http::new(wire, &base_url, key, wanted.stall).map_err(|error| ChoiceError {
+    let provider = Http::new(wire, &base_url, key, request.stall).map_err(|error| ChoiceError {
         problem: error.message,
         hint: error.hint,
     })?;
-    let model = wanted.model().unwrap_or_else(|| facts.model.to_owned());
-    let address = (provider.address().to_owned(), said_by.to_owned());
+    let model = request.model().unwrap_or_else(|| facts.model.to_owned());
+    let address = (provider.address().to_owned(), source.to_owned());
     Ok(Choice {
         provider: Arc::new(provider),
         model,
-        about: About {
+        about: ChoiceReason {
             why: String::new(),
             address: Some(address),
             key: key_found,
@@ -175,7 +175,7 @@ fn builtin(builtin: Builtin) -> Choice {
     Choice {
         provider: Arc::new(builtin),
         model: "builtin".into(),
-        about: About::default(),
+        about: ChoiceReason::default(),
     }
 }
 
@@ -187,19 +187,19 @@ fn script(path: &str) -> Result<Choice, ChoiceError> {
     Ok(Choice {
         provider: Arc::new(script),
         model: "script".into(),
-        about: About::default(),
+        about: ChoiceReason::default(),
     })
 }
 
 /// A local Ollama, if one answers and has a model.
-async fn ollama(wanted: &Wanted) -> Option<Choice> {
+async fn ollama(request: &ProviderRequest) -> Option<Choice> {
     // It is known at once whether anything listens there; a client is only built for a server that exists.
     let address = "127.0.0.1:11434";
-    tokio::time::timeout(OLLAMA_PATIENCE, tokio::net::TcpStream::connect(address))
+    tokio::time::timeout(OLLAMA_MAX_WAIT, tokio::net::TcpStream::connect(address))
         .await
         .ok()?
         .ok()?;
-    let model = match wanted.model() {
+    let model = match request.model() {
         Some(model) => model,
         None => first_model().await?,
     };
@@ -207,13 +207,13 @@ async fn ollama(wanted: &Wanted) -> Option<Choice> {
         Wire::OpenAi,
         &format!("{OLLAMA_URL}/v1"),
         None,
-        wanted.stall,
+        request.stall,
     )
     .ok()?;
     Some(Choice {
         provider: Arc::new(provider),
         model,
-        about: About {
+        about: ChoiceReason {
             why: "no key set, and Ollama is running here".to_owned(),
             address: Some((OLLAMA_URL.to_owned(), "found".to_owned())),
             key: KeyFound::NotNeeded,
@@ -225,7 +225,7 @@ async fn first_model() -> Option<String> {
     let url = reqwest::Url::parse(&format!("{OLLAMA_URL}/v1/models")).ok()?;
     let client = super::http::client(&url).ok()?;
     let asked = async { client.get(url).send().await.ok()?.bytes().await.ok() };
-    let bytes = tokio::time::timeout(OLLAMA_PATIENCE * 4, asked)
+    let bytes = tokio::time::timeout(OLLAMA_MAX_WAIT * 4, asked)
         .await
         .ok()??;
     let list: serde_json::Value = serde_json::from_slice(&bytes).ok()?;

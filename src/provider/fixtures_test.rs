@@ -178,6 +178,7 @@ fn check_events(events: &[StreamEvent], response: &Response, context: &str) {
                     .1
                     .push_str(fragment);
             }
+            StreamEvent::Serving { .. } => {}
             StreamEvent::BlockEnded(block) => ended.push(block),
         }
     }

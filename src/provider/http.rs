@@ -186,10 +186,10 @@ impl Http {
             } else {
                 "one JSON document"
             };
-            let said = self.refused(answer, request).await.message;
+            let message = self.refused(answer, request).await.message;
             return Err(final_error(
                 format!(
-                    "`{}` answered with {what} instead of an event stream: {said}",
+                    "`{}` answered with {what} instead of an event stream: {message}",
                     self.shown_url
                 ),
                 "check the base URL: it may need /v1 at the end, or not",
@@ -213,8 +213,8 @@ impl Http {
         let body = tokio::time::timeout(ERROR_TIMEOUT, head_of(answer))
             .await
             .unwrap_or_default();
-        let said = || self.without_key(&String::from_utf8_lossy(&body));
-        tracing::warn!(status, body = %logged(said()), "request refused");
+        let message = || self.without_key(&String::from_utf8_lossy(&body));
+        tracing::warn!(status, body = %logged(message()), "request refused");
         let header = |name: &str| {
             headers
                 .get(name)
@@ -310,7 +310,7 @@ impl HttpStream {
                 Ok(Ok(None)) => return self.over(None),
                 Ok(Err(error)) => {
                     let why = errors::redact(&causes(&error), self.secret.as_deref());
-                    self.trace.broke(&why);
+                    self.trace.disconnected(&why);
                     return self.over(Some(broken(cause(&error))));
                 }
                 Err(_) if waits && until < self.deadline => {
@@ -327,7 +327,7 @@ impl HttpStream {
             };
             let now = Instant::now();
             self.deadline = now + self.stall;
-            self.pace.came(now);
+            self.pace.arrived(now);
             self.bytes += bytes.len();
             self.trace.chunk(bytes.len());
             if self.bytes > LONGEST_ANSWER {
@@ -377,7 +377,7 @@ impl ResponseStream for HttpStream {
     fn next(&mut self) -> BoxFuture<'_, Batch> {
         async {
             let batch = self.advance().await;
-            self.trace.passed_on(&batch);
+            self.trace.forwarded(&batch);
             batch
         }
         .boxed()
@@ -464,12 +464,12 @@ async fn head_of(mut answer: reqwest::Response) -> Vec<u8> {
 /// The innermost cause of an error: the part that says something.
 fn cause(error: &reqwest::Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
-    let mut said = Vec::new();
+    let mut message = Vec::new();
     while let Some(source) = innermost.source() {
         innermost = source;
-        said.push(source.to_string());
+        message.push(source.to_string());
     }
-    said.pop().unwrap_or_else(|| error.to_string())
+    message.pop().unwrap_or_else(|| error.to_string())
 }
 
 fn final_error(message: String, hint: &str) -> ProviderError {

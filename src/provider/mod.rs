@@ -62,6 +62,11 @@ pub enum StreamEvent {
         id: WireId,
         fragment: String,
     },
+    /// The provider has begun to run one of its own tools. The block with its input and result follows.
+    Serving {
+        id: WireId,
+        name: String,
+    },
     /// A block is complete. A `Block::ToolUse` whose input is an object may be run from this moment on.
     BlockEnded(Block),
 }

@@ -35,7 +35,7 @@ impl Pace {
     }
 
     /// A piece has arrived.
-    pub fn came(&mut self, now: Instant) {
+    pub fn arrived(&mut self, now: Instant) {
         let pause = now.saturating_duration_since(self.last);
         self.pause = Some(
             self.pause
@@ -65,7 +65,7 @@ mod tests {
         let mut pace = Pace::new(now);
         for pause in pauses {
             now += Duration::from_millis(*pause);
-            pace.came(now);
+            pace.arrived(now);
         }
         pace.settled_at() - now
     }

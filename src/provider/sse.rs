@@ -93,7 +93,7 @@ impl Reader {
         }
         let line = std::mem::take(&mut self.line);
         if line.is_empty() || self.take_line(&line, on_frame).is_ok() {
-            self.hand_over(true, on_frame);
+            self.emit(true, on_frame);
         }
     }
 
@@ -124,7 +124,7 @@ impl Reader {
             line = line.strip_prefix(BOM).unwrap_or(line);
         }
         if line.is_empty() {
-            self.hand_over(false, on_frame);
+            self.emit(false, on_frame);
             return Ok(());
         }
         if let Some(value) = field(line, b"data") {
@@ -143,7 +143,7 @@ impl Reader {
     }
 
     /// An event without a `data` line is ignored.
-    fn hand_over(&mut self, cut: bool, on_frame: &mut impl FnMut(Frame<'_>)) {
+    fn emit(&mut self, cut: bool, on_frame: &mut impl FnMut(Frame<'_>)) {
         if self.has_data {
             on_frame(Frame {
                 event: Some(self.event.as_str()).filter(|name| !name.is_empty()),

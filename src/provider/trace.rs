@@ -52,13 +52,13 @@ impl ResponseTrace {
     }
 
     /// The connection is lost; all causes, without keys.
-    pub fn broke(&self, causes: &str) {
+    pub fn disconnected(&self, causes: &str) {
         let _in_span = self.span.enter();
         tracing::warn!(took = ?self.elapsed(), causes = %logged(causes), "connection broke");
     }
 
     /// How many events are passed on.
-    pub fn passed_on(&mut self, batch: &Batch) {
+    pub fn forwarded(&mut self, batch: &Batch) {
         match batch {
             Batch::Events(events) => self.counts.events += events.len(),
             Batch::Over(events, response) => {
@@ -115,15 +115,15 @@ impl Drop for ResponseTrace {
 /// What caused an error, down to the system call. The outermost error only says that a URL could not be reached, which may
 /// have a key in it.
 pub(super) fn causes(error: &dyn Error) -> String {
-    let mut said = Vec::new();
+    let mut message = Vec::new();
     let mut cause = error.source();
     while let Some(error) = cause {
-        said.push(error.to_string());
+        message.push(error.to_string());
         cause = error.source();
     }
-    if said.is_empty() {
+    if message.is_empty() {
         error.to_string()
     } else {
-        said.join(": ")
+        message.join(": ")
     }
 }

@@ -109,7 +109,7 @@ fn retryable(code: &str) -> bool {
 }
 
 /// Completes a response: one that neither ended nor failed was cut off, and only one that ended has a reason.
-pub(super) fn seal(response: &mut Response, ended: bool, stop_reason: Option<StopReason>) {
+pub(super) fn complete(response: &mut Response, ended: bool, stop_reason: Option<StopReason>) {
     response.complete = ended && response.error.is_none();
     if response.complete {
         response.stop_reason = stop_reason;

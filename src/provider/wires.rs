@@ -120,10 +120,11 @@ impl Wire {
 }
 
 impl Facts {
-    /// The variables that a key may be in, for people.
-    pub fn key_variables(&self) -> String {
+    /// What to do without a key.
+    pub fn how_to_get_a_key(&self) -> String {
         let names: Vec<&str> = self.keys.iter().map(|(name, _)| *name).collect();
-        names.join(" or ")
+        let names = names.join(" or ");
+        format!("set {names}, or try it without a key: `agent-tui --provider builtin`")
     }
 }
 

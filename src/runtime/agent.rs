@@ -12,8 +12,8 @@ use crate::agent::AgentHandle;
 use crate::app::{Opening, OpeningSession};
 
 use crate::protocol::{
-    AgentEvent, Block, Command, Leaving, Mode, SessionCommand, SessionEvent, SessionId, Told,
-    Wanted,
+    AgentEvent, Block, Command, Envelope, LeaveReason, Mode, QueuedSelection, SessionCommand,
+    SessionEvent, SessionId,
 };
 use crate::settings::trust::Review;
 
@@ -23,12 +23,13 @@ const EVENTS: usize = 1024;
 const LAST_GRACE: Duration = Duration::from_millis(1200);
 
 /// Sets up an agent.
-pub type Launcher =
-    Box<dyn Fn(Order) -> BoxFuture<'static, Result<AgentHandle, Obstacle>> + Send + Sync>;
+pub type Launcher = Box<
+    dyn Fn(LaunchRequest) -> BoxFuture<'static, Result<AgentHandle, LaunchFailure>> + Send + Sync,
+>;
 
 /// What to set up.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Order {
+pub struct LaunchRequest {
     /// Another conversation than the one on the command line.
     pub opening: Option<Opening>,
     /// The person's decision about the project.
@@ -37,7 +38,7 @@ pub struct Order {
 
 /// Why there is no agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum LaunchFailure {
     Refused(Refusal),
     /// The person must decide first whether to trust the project.
     Untrusted(Box<Review>),
@@ -68,15 +69,15 @@ pub struct Agent {
 }
 
 enum Link {
-    Starting(JoinHandle<Result<AgentHandle, Obstacle>>),
+    Starting(JoinHandle<Result<AgentHandle, LaunchFailure>>),
     /// For the person's answer about the project.
     Waiting(Box<Review>),
     Running(AgentHandle),
     Ended,
 }
 
-pub enum Heard {
-    Events(Vec<Told>),
+pub enum AgentUpdate {
+    Events(Vec<Envelope>),
     Refused(Refusal),
     /// The person has to be asked; until then nothing of the project applies.
     Untrusted(Box<Review>),
@@ -100,7 +101,7 @@ impl Agent {
 
     /// Starts the one on the command line.
     pub fn start(&mut self) {
-        let launch = (self.launcher)(Order::default());
+        let launch = (self.launcher)(LaunchRequest::default());
         self.link = Link::Starting(tokio::spawn(launch));
     }
 
@@ -109,7 +110,7 @@ impl Agent {
         let Link::Waiting(review) = &self.link else {
             return;
         };
-        let launch = (self.launcher)(Order {
+        let launch = (self.launcher)(LaunchRequest {
             opening: self.ordered.clone(),
             trust: Some((Review::clone(review), yes)),
         });
@@ -126,23 +127,23 @@ impl Agent {
     }
 
     /// Its next event. Cancel-safe.
-    pub async fn next(&mut self) -> Heard {
+    pub async fn next(&mut self) -> AgentUpdate {
         loop {
             match &mut self.link {
                 Link::Starting(starting) => {
                     let agent = match starting.await {
                         Ok(Ok(agent)) => agent,
-                        Ok(Err(Obstacle::Refused(refusal))) => {
+                        Ok(Err(LaunchFailure::Refused(refusal))) => {
                             self.link = Link::Ended;
-                            return Heard::Refused(refusal);
+                            return AgentUpdate::Refused(refusal);
                         }
-                        Ok(Err(Obstacle::Untrusted(review))) => {
+                        Ok(Err(LaunchFailure::Untrusted(review))) => {
                             self.link = Link::Waiting(review.clone());
-                            return Heard::Untrusted(review);
+                            return AgentUpdate::Untrusted(review);
                         }
                         Err(_) => {
                             self.link = Link::Ended;
-                            return Heard::Lost;
+                            return AgentUpdate::Lost;
                         }
                     };
                     for command in self.commands.drain(..) {
@@ -154,19 +155,19 @@ impl Agent {
                     let mut events = Vec::new();
                     if agent.events.recv_many(&mut events, EVENTS).await == 0 {
                         self.link = Link::Ended;
-                        return Heard::Lost;
+                        return AgentUpdate::Lost;
                     }
                     self.note_session(&events);
-                    return Heard::Events(events);
+                    return AgentUpdate::Events(events);
                 }
                 Link::Waiting(_) | Link::Ended => return std::future::pending().await,
             }
         }
     }
 
-    fn note_session(&mut self, events: &[Told]) {
-        for told in events {
-            if let AgentEvent::Session(SessionEvent::Opened(opened)) = &told.event {
+    fn note_session(&mut self, events: &[Envelope]) {
+        for envelope in events {
+            if let AgentEvent::Session(SessionEvent::Opened(opened)) = &envelope.event {
                 self.last = Some((opened.session.clone(), self.model.clone()));
                 self.opening = None;
             }
@@ -197,13 +198,13 @@ impl Agent {
         self.model.clone_from(&opening.model);
         self.mode = opening.mode;
         let why = match opening.session {
-            OpeningSession::New => Leaving::ForNew,
+            OpeningSession::New => LeaveReason::ForNew,
             OpeningSession::Id(_) | OpeningSession::Fork(_) | OpeningSession::Same => {
-                Leaving::ForOther
+                LeaveReason::ForOther
             }
         };
         self.ordered = Some(opening.clone());
-        let launch = (self.launcher)(Order {
+        let launch = (self.launcher)(LaunchRequest {
             opening: Some(opening),
             trust: None,
         });
@@ -228,10 +229,10 @@ impl Agent {
     }
 
     /// Stops running calls, and returns the events of that time.
-    pub async fn end(&mut self) -> Vec<Told> {
+    pub async fn end(&mut self) -> Vec<Envelope> {
         let link = std::mem::replace(&mut self.link, Link::Ended);
-        let mut said = Vec::new();
-        link.end(Leaving::Quit, &mut said).await;
+        let mut events = Vec::new();
+        link.end(LeaveReason::Quit, &mut events).await;
         // Messages that never reached it go back to the person, too.
         let waiting = self.commands.drain(..);
         let unsent: Vec<Vec<Block>> = waiting
@@ -240,13 +241,13 @@ impl Agent {
                 _ => None,
             })
             .collect();
-        said.push(AgentEvent::Session(SessionEvent::TakenBack(unsent)).into());
-        said
+        events.push(AgentEvent::Session(SessionEvent::TakenBack(unsent)).into());
+        events
     }
 }
 
 impl Link {
-    async fn end(self, why: Leaving, said: &mut Vec<Told>) {
+    async fn end(self, why: LeaveReason, events: &mut Vec<Envelope>) {
         let agent = match self {
             Link::Running(agent) => agent,
             // It may be ending another one, whose calls must not outlive the program either.
@@ -259,12 +260,14 @@ impl Link {
         // The writer of the log must have it before the end.
         let _ = agent
             .commands
-            .send(Command::Session(SessionCommand::TakeBack(Wanted::All)));
+            .send(Command::Session(SessionCommand::TakeBack(
+                QueuedSelection::All,
+            )));
         let _ = agent
             .commands
             .send(Command::Session(SessionCommand::Leave(why)));
         agent.stop();
-        said.extend(agent.end(LAST_GRACE).await);
+        events.extend(agent.end(LAST_GRACE).await);
     }
 }
 
@@ -292,10 +295,10 @@ mod tests {
 
     /// An agent that refuses the model `bad` and the session `bad`, and records what it was asked to open.
     fn agent() -> (Agent, Openings, Commands) {
-        let (openings, heard) = (Openings::default(), Commands::default());
-        let (seen, kept) = (openings.clone(), heard.clone());
+        let (openings, received) = (Openings::default(), Commands::default());
+        let (seen, kept) = (openings.clone(), received.clone());
         let launcher: Launcher = Box::new(move |order| {
-            let Order { opening, trust } = order;
+            let LaunchRequest { opening, trust } = order;
             let must_ask = trust.is_none()
                 && opening
                     .as_ref()
@@ -314,10 +317,10 @@ mod tests {
             let kept = kept.clone();
             async move {
                 if refused {
-                    return Err(Obstacle::Refused(refusal()));
+                    return Err(LaunchFailure::Refused(refusal()));
                 }
                 if must_ask {
-                    return Err(Obstacle::Untrusted(Box::new(Review::wanting(
+                    return Err(LaunchFailure::Untrusted(Box::new(Review::wanting(
                         State::Unknown,
                         &[],
                     ))));
@@ -328,10 +331,10 @@ mod tests {
                     model: "m".to_owned(),
                     mode: Mode::Default,
                     tools: Vec::new(),
+                    servers: Vec::new(),
                     branch: None,
                     context_window: None,
                     spending: Spending::default(),
-                    hooks: Vec::new(),
                     extensions: Arc::default(),
                     past: Vec::new(),
                 }));
@@ -353,7 +356,7 @@ mod tests {
         });
         let mut agent = Agent::new(launcher);
         agent.start();
-        (agent, openings, heard)
+        (agent, openings, received)
     }
 
     fn id(session: &str) -> OpeningSession {
@@ -370,20 +373,20 @@ mod tests {
 
     async fn opened(agent: &mut Agent) -> String {
         match agent.next().await {
-            Heard::Events(events) => match &events[0].event {
+            AgentUpdate::Events(events) => match &events[0].event {
                 AgentEvent::Session(SessionEvent::Opened(opened)) => opened.session.0.clone(),
                 other => panic!("{other:?}"),
             },
-            Heard::Refused(refusal) => refusal.problem,
-            Heard::Untrusted(_) => "untrusted".to_owned(),
-            Heard::Lost => "lost".to_owned(),
+            AgentUpdate::Refused(refusal) => refusal.problem,
+            AgentUpdate::Untrusted(_) => "untrusted".to_owned(),
+            AgentUpdate::Lost => "lost".to_owned(),
         }
     }
 
     #[tokio::test]
     async fn after_a_refusal_the_last_conversation_is_restored_with_its_model_and_waiting_commands()
     {
-        let (mut agent, openings, heard) = agent();
+        let (mut agent, openings, received) = agent();
         assert_eq!(opened(&mut agent).await, "first");
         agent.open(opening(OpeningSession::Same, Some("good")));
         assert_eq!(opened(&mut agent).await, "first");
@@ -396,7 +399,7 @@ mod tests {
         let last = openings.lock().expect("unpoisoned").last().cloned();
         assert_eq!(last, Some(Some(opening(id("first"), Some("good")))));
         agent.end().await;
-        assert!(heard.lock().expect("unpoisoned").contains(&message));
+        assert!(received.lock().expect("unpoisoned").contains(&message));
     }
 
     #[tokio::test]
@@ -418,7 +421,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_message_sent_during_the_trust_question_waits_for_the_answer() {
-        let (mut agent, openings, heard) = agent();
+        let (mut agent, openings, received) = agent();
         assert_eq!(opened(&mut agent).await, "first");
         agent.open(opening(id("hostile"), None));
         assert_eq!(opened(&mut agent).await, "untrusted");
@@ -430,6 +433,6 @@ mod tests {
         assert_eq!(asked_for, 3, "the same conversation, once more");
         agent.trust(true);
         agent.end().await;
-        assert!(heard.lock().expect("unpoisoned").contains(&message));
+        assert!(received.lock().expect("unpoisoned").contains(&message));
     }
 }

@@ -8,8 +8,8 @@ use crate::app::{DiffStyle, Settings};
 use crate::config::dirs::create_private_dir;
 use crate::config::{Dirs, open_regular, read_regular};
 use crate::keymap::Keymap;
-use crate::runtime::{Refusal, ThemeWish};
-use crate::theme::{Depth, Ground, Theme};
+use crate::runtime::{Refusal, RequestedTheme};
+use crate::theme::{Background, Depth, Theme};
 
 /// A longer file is refused.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -18,7 +18,7 @@ const LONGEST_FILE: u64 = 1 << 20;
 pub struct Appearance {
     /// The theme from the flag or the settings.
     wanted: Option<String>,
-    ground: Ground,
+    background: Background,
     depth: Depth,
     dirs: Dirs,
 }
@@ -26,15 +26,17 @@ pub struct Appearance {
 impl Appearance {
     /// Reads a few small files. The second part is what a person should know about them.
     pub fn find(
-        wanted: Option<ThemeWish>,
+        wanted: Option<RequestedTheme>,
         dirs: Dirs,
     ) -> Result<(Self, Settings, Vec<String>), Refusal> {
         let variable = |name: &str| std::env::var(name).ok();
-        let told = variable("COLORFGBG").and_then(|value| Ground::from_colorfgbg(&value));
+        let reported = variable("COLORFGBG").and_then(|value| Background::from_colorfgbg(&value));
         let (wanted, file) = wanted.map_or((None, None), |wish| (Some(wish.name), wish.file));
         let mut appearance = Self {
             wanted,
-            ground: told.or_else(|| last_ground(&dirs)).unwrap_or_default(),
+            background: reported
+                .or_else(|| last_background(&dirs))
+                .unwrap_or_default(),
             depth: Depth::detect(&variable),
             dirs,
         };
@@ -62,16 +64,16 @@ impl Appearance {
     }
 
     /// The terminal has reported its background colour. Returns a theme if another one suits it better.
-    pub fn ground_is(&mut self, reply: &str) -> Option<Theme> {
-        let ground = Ground::from_osc11(reply)?;
-        if ground == self.ground {
+    pub fn set_background(&mut self, reply: &str) -> Option<Theme> {
+        let background = Background::from_osc11(reply)?;
+        if background == self.background {
             return None;
         }
-        let before = Theme::pick(self.wanted.as_deref(), self.ground).to_owned();
-        self.ground = ground;
+        let before = Theme::pick(self.wanted.as_deref(), self.background).to_owned();
+        self.background = background;
         let dirs = self.dirs.clone();
-        tokio::task::spawn_blocking(move || remember_ground(&dirs, ground));
-        if Theme::pick(self.wanted.as_deref(), ground) == before {
+        tokio::task::spawn_blocking(move || save_background(&dirs, background));
+        if Theme::pick(self.wanted.as_deref(), background) == before {
             return None;
         }
         let theme = self.theme(&mut Vec::new()).ok()?;
@@ -100,11 +102,11 @@ impl Appearance {
     }
 
     fn theme(&self, problems: &mut Vec<String>) -> Result<Theme, Refusal> {
-        let name = Theme::pick(self.wanted.as_deref(), self.ground);
+        let name = Theme::pick(self.wanted.as_deref(), self.background);
         if let Some(theme) = Theme::builtin(name) {
             return Ok(theme);
         }
-        let Own { themes, broken } = own_themes(&self.dirs, problems);
+        let OwnThemes { themes, broken } = own_themes(&self.dirs, problems);
         let names = Theme::names().map(str::to_owned);
         let names: Vec<String> = names
             .chain(themes.iter().map(|own| own.name.clone()))
@@ -162,7 +164,7 @@ pub fn all_themes(dirs: &Dirs) -> Vec<Theme> {
 
 /// The person's own themes.
 #[derive(Default)]
-struct Own {
+struct OwnThemes {
     themes: Vec<Theme>,
     broken: Vec<Broken>,
 }
@@ -175,7 +177,7 @@ struct Broken {
     hint: Option<String>,
 }
 
-fn own_themes(dirs: &Dirs, problems: &mut Vec<String>) -> Own {
+fn own_themes(dirs: &Dirs, problems: &mut Vec<String>) -> OwnThemes {
     let entries = std::fs::read_dir(dirs.config.join("themes"));
     let mut files: Vec<_> = entries
         .into_iter()
@@ -185,7 +187,7 @@ fn own_themes(dirs: &Dirs, problems: &mut Vec<String>) -> Own {
         .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
         .collect();
     files.sort();
-    let mut own = Own::default();
+    let mut own = OwnThemes::default();
     for file in files {
         let parsed = match read(&file) {
             Ok(text) => Theme::parse(&text.unwrap_or_default(), &file).map_err(|problem| {
@@ -226,18 +228,18 @@ fn read(file: &Path) -> io::Result<Option<String>> {
 }
 
 /// The terminal's last report: the new one arrives only after the first frame.
-fn last_ground(dirs: &Dirs) -> Option<Ground> {
+fn last_background(dirs: &Dirs) -> Option<Background> {
     match read(&dirs.data.join("ground")).ok()??.trim() {
-        "light" => Some(Ground::Light),
-        "dark" => Some(Ground::Dark),
+        "light" => Some(Background::Light),
+        "dark" => Some(Background::Dark),
         _ => None,
     }
 }
 
-fn remember_ground(dirs: &Dirs, ground: Ground) {
-    let name = match ground {
-        Ground::Light => "light",
-        Ground::Dark => "dark",
+fn save_background(dirs: &Dirs, background: Background) {
+    let name = match background {
+        Background::Light => "light",
+        Background::Dark => "dark",
     };
     // If it cannot be saved, the next first frame may briefly have the wrong colours.
     let mut options = OpenOptions::new();
@@ -249,9 +251,9 @@ fn remember_ground(dirs: &Dirs, ground: Ground) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Appearance, ThemeWish, last_ground};
+    use super::{Appearance, RequestedTheme, last_background};
     use crate::config::Dirs;
-    use crate::theme::Ground;
+    use crate::theme::Background;
 
     fn home() -> (tempfile::TempDir, Dirs) {
         let home = tempfile::tempdir().expect("a directory");
@@ -269,27 +271,27 @@ mod tests {
         let (mut appearance, settings, problems) =
             Appearance::find(None, dirs).expect("no theme is wrong");
         assert_eq!((settings.theme.name.as_str(), problems.len()), ("dark", 0));
-        assert_eq!(appearance.ground_is("rgb:0000/0000/0000"), None);
+        assert_eq!(appearance.set_background("rgb:0000/0000/0000"), None);
         let theme = appearance
-            .ground_is("rgb:ffff/ffff/ffff")
+            .set_background("rgb:ffff/ffff/ffff")
             .expect("another one");
         assert_eq!(theme.name, "light");
-        assert_eq!(appearance.ground_is("nonsense"), None);
+        assert_eq!(appearance.set_background("nonsense"), None);
     }
 
     #[tokio::test]
     async fn a_chosen_theme_stays_on_any_background() {
         let (_home, dirs) = home();
         let (mut appearance, ..) =
-            Appearance::find(Some(wish("ansi16", None)), dirs).expect("it exists");
+            Appearance::find(Some(requested("ansi16", None)), dirs).expect("it exists");
         let name = appearance
-            .ground_is("rgb:ffff/ffff/ffff")
+            .set_background("rgb:ffff/ffff/ffff")
             .map(|theme| theme.name);
         assert!(name.is_none_or(|name| name.starts_with("ansi16")));
     }
 
-    fn wish(name: &str, file: Option<&str>) -> ThemeWish {
-        ThemeWish {
+    fn requested(name: &str, file: Option<&str>) -> RequestedTheme {
+        RequestedTheme {
             name: name.to_owned(),
             file: file.map(str::to_owned),
         }
@@ -298,13 +300,13 @@ mod tests {
     #[test]
     fn a_wrong_theme_in_a_file_does_not_prevent_the_start() {
         let (_home, dirs) = home();
-        let found = Appearance::find(Some(wish("drak", Some("settings.json"))), dirs);
+        let found = Appearance::find(Some(requested("drak", Some("settings.json"))), dirs);
         let (_, settings, problems) = found.expect("it starts");
         assert_eq!(settings.theme.name, "dark");
-        let said = &problems[0];
+        let problem = &problems[0];
         assert!(
-            said.starts_with("settings.json: no theme named `drak`; themes: auto, dark"),
-            "{said}"
+            problem.starts_with("settings.json: no theme named `drak`; themes: auto, dark"),
+            "{problem}"
         );
     }
 
@@ -317,7 +319,7 @@ mod tests {
         std::fs::write(dirs.config.join("keymap.toml"), "[global]\nnonsense = 1\n")
             .expect("written");
         let (_, settings, problems) =
-            Appearance::find(Some(wish("mine", None)), dirs).expect("it exists");
+            Appearance::find(Some(requested("mine", None)), dirs).expect("it exists");
         assert_eq!(settings.theme.name, "mine");
         assert!(
             problems
@@ -335,7 +337,7 @@ mod tests {
         std::fs::write(folder.join("mine.toml"), "ground = \"dark\"\n[palette\n").expect("written");
         std::fs::write(folder.join("bytes.toml"), b"\xff").expect("written");
         let refused = |name: &str| {
-            let found = Appearance::find(Some(wish(name, None)), dirs.clone());
+            let found = Appearance::find(Some(requested(name, None)), dirs.clone());
             found.err().expect("refused")
         };
         let refusal = refused("mine");
@@ -350,19 +352,19 @@ mod tests {
         );
 
         // A wrong name in a settings file doesn't prevent the start, and is reported once.
-        let wanted = Some(wish("mine", Some("settings.json")));
+        let wanted = Some(requested("mine", Some("settings.json")));
         let (_, settings, problems) = Appearance::find(wanted, dirs).expect("it starts");
         assert_eq!(settings.theme.name, "dark");
-        let told = problems
+        let reported = problems
             .iter()
             .filter(|problem| problem.contains("mine.toml"));
-        assert_eq!(told.count(), 1, "{problems:?}");
+        assert_eq!(reported.count(), 1, "{problems:?}");
     }
 
     #[test]
     fn an_unknown_theme_is_refused_with_a_list_of_themes() {
         let (_home, dirs) = home();
-        let refusal = Appearance::find(Some(wish("drak", None)), dirs)
+        let refusal = Appearance::find(Some(requested("drak", None)), dirs)
             .err()
             .expect("refused");
         assert_eq!(refusal.problem, "no theme named `drak`");
@@ -372,8 +374,8 @@ mod tests {
     #[test]
     fn the_terminals_background_is_remembered_for_the_next_first_frame() {
         let (_home, dirs) = home();
-        assert_eq!(last_ground(&dirs), None);
-        super::remember_ground(&dirs, Ground::Light);
-        assert_eq!(last_ground(&dirs), Some(Ground::Light));
+        assert_eq!(last_background(&dirs), None);
+        super::save_background(&dirs, Background::Light);
+        assert_eq!(last_background(&dirs), Some(Background::Light));
     }
 }

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::{Exit, Shell, away};
+use super::{Exit, Shell, detached};
 use crate::app::job::{Job, JobResult};
 use crate::app::{Copied, Effect, ExitReason, Msg, update};
 use crate::text::{beginning, one_line};
@@ -15,7 +15,7 @@ const LONGEST_CALL: usize = 200;
 
 impl Shell {
     /// Updates the state, and performs the effects.
-    pub(super) async fn tell(&mut self, msg: Msg) {
+    pub(super) async fn dispatch(&mut self, msg: Msg) {
         let mut msgs = vec![msg];
         while let Some(msg) = msgs.pop() {
             for effect in update(&mut self.state, msg) {
@@ -29,7 +29,7 @@ impl Shell {
         match effect {
             Effect::Send(command) => self.agent.send(command),
             Effect::Start(job @ (Job::EditDraft(_) | Job::EditAsked { .. })) => {
-                self.release_terminal(away::Reason::Editor).await;
+                self.release_terminal(detached::Reason::Editor).await;
                 self.jobs.start(job);
             }
             Effect::Start(job) => {

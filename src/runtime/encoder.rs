@@ -10,8 +10,8 @@ use ratatui::layout::{Position, Size};
 use ratatui::style::Modifier;
 use unicode_width::UnicodeWidthChar;
 
-use super::look::Look;
 use super::shift::Shift;
+use super::style_codes::CellStyle;
 use crate::theme::LinkId;
 use crate::ui::text::Targets;
 
@@ -28,7 +28,7 @@ pub struct Encoder {
     size: Size,
     /// Where the terminal's cursor is, if known.
     at: Option<Position>,
-    look: Option<Look>,
+    style: Option<CellStyle>,
     /// The link that the next character belongs to.
     link: Option<LinkId>,
     /// Whether the terminal shows its cursor, if known.
@@ -41,7 +41,7 @@ impl Encoder {
             bytes: BEGIN_FRAME.to_vec(),
             size,
             at: None,
-            look: None,
+            style: None,
             link: None,
             cursor_shown: None,
         }
@@ -54,7 +54,7 @@ impl Encoder {
     /// Begins with an empty screen. Another program may have written to it, so nothing is known about it.
     pub fn clear_screen(&mut self) {
         self.at = None;
-        self.look = None;
+        self.style = None;
         self.cursor_shown = None;
         // Cleared cells get the current background colour.
         self.reset_style();
@@ -105,7 +105,7 @@ impl Encoder {
         self.go_to(at);
         let link = LinkId::in_cell(cell).and_then(|id| Some((id, links.of(id)?)));
         self.link(link);
-        self.set_style(Look::of(cell));
+        self.set_style(CellStyle::of(cell));
         let symbol = cell.symbol();
         let symbol = if symbol.is_empty() { " " } else { symbol };
         self.bytes.extend_from_slice(symbol.as_bytes());
@@ -119,9 +119,9 @@ impl Encoder {
     pub fn erase(&mut self, at: Position, cells: usize, cell: &Cell) {
         self.go_to(at);
         self.link(None);
-        self.set_style(Look {
+        self.set_style(CellStyle {
             modifier: Modifier::empty(),
-            ..Look::of(cell)
+            ..CellStyle::of(cell)
         });
         self.write(format_args!("\x1b[{cells}X"));
     }
@@ -184,12 +184,12 @@ impl Encoder {
     /// Cleared cells belong to no link and have the terminal's own background.
     fn reset_style(&mut self) {
         self.link(None);
-        self.set_style(Look::default());
+        self.set_style(CellStyle::default());
     }
 
-    fn set_style(&mut self, look: Look) {
-        look.write(self.look, &mut self.bytes);
-        self.look = Some(look);
+    fn set_style(&mut self, style: CellStyle) {
+        style.write(self.style, &mut self.bytes);
+        self.style = Some(style);
     }
 }
 

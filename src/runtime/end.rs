@@ -6,7 +6,7 @@ use super::{Exit, Shell, Stage, terminal};
 use crate::app::job::Job;
 use crate::app::transcript::Cell;
 use crate::app::{Effect, Msg, update};
-use crate::process::stderr::say;
+use crate::process::stderr::print_message;
 use crate::ui::printed;
 use crate::ui::text::clean;
 
@@ -17,24 +17,24 @@ const KEEP_BY_THEN: Duration = Duration::from_secs(60);
 
 impl Shell {
     pub(super) async fn end(&mut self, exit: &Exit) {
-        let said = self.agent.end().await;
+        let events = self.agent.end().await;
         if *exit == Exit::Panicked {
             // The state may be inconsistent, and the panic hook has already reported the problem.
             return;
         }
-        for told in said {
+        for envelope in events {
             // Effects are not performed any more.
-            update(&mut self.state, Msg::Agent(told));
+            update(&mut self.state, Msg::Agent(envelope));
         }
         self.keep_draft();
         self.finish_frame().await;
         let shown = self.stage == Stage::Shown;
         self.leave();
         match exit {
-            Exit::Asked | Exit::Ended(_) if shown => terminal::say(&self.last_words()),
+            Exit::Asked | Exit::Ended(_) if shown => terminal::write_message(&self.closing_text()),
             Exit::Lost => {
-                say("error: internal error; the conversation so far is saved");
-                say(
+                print_message("error: internal error; the conversation so far is saved");
+                print_message(
                     "hint: resume with --continue; `logs/panic.log` in the data directory may say more",
                 );
             }
@@ -54,13 +54,13 @@ impl Shell {
     }
 
     /// The end of the conversation and how to resume it; empty if there was none.
-    fn last_words(&mut self) -> String {
+    fn closing_text(&mut self) -> String {
         self.state.show_main();
         let entries = self.state.transcript.entries();
-        let said = entries
+        let events = entries
             .iter()
             .any(|entry| matches!(entry.cell, Cell::User { .. }));
-        let Some(session) = self.state.session.id.as_ref().filter(|_| said) else {
+        let Some(session) = self.state.session.id.as_ref().filter(|_| events) else {
             return String::new();
         };
         let (width, code) = (self.state.width, &mut self.caches.highlights);

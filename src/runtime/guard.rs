@@ -8,7 +8,7 @@
 //!
 //! The guard is this program again, under another name and with an empty environment. It leads its own session, so that
 //! signals for the program's group don't reach it, and it may set the modes of a terminal that belongs to a shell
-//! again.
+//! again. While it waits it is a shell, which takes a quarter of the memory.
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, PipeWriter, Write};
@@ -26,13 +26,24 @@ use rustix::termios::{
 use super::terminal;
 use crate::process::{running, stragglers};
 
-/// The guard's process name, within the kernel's limit. It differs from the program's, so that killing the program by
-/// name does not kill the guard.
+/// The guard's process name. It differs from the program's, so that killing the program by name does not kill the guard.
 const NAME: &str = "terminal-guard";
 
+/// Tells the guard that the program is gone, and what to repair: the last line of the pipe.
+const REPAIR: &str = "AGENT_TUI_REPAIR";
+
+const SHELL: &str = "/bin/sh";
+
+/// Reads the pipe until it closes. A line that was cut off is ignored. `$1` is this program, as an open file: it stays
+/// the same one if another version is installed meanwhile.
+const WAIT: &str = r#"AGENT_TUI_REPAIR=
+while IFS= read -r line; do AGENT_TUI_REPAIR=$line; done
+export AGENT_TUI_REPAIR
+exec "$1""#;
+
 static GUARD: Mutex<Guard> = Mutex::new(Guard {
-    told: Told {
-        holding: Holding::Nothing,
+    state: GuardState {
+        change: TerminalChange::Nothing,
         modes: String::new(),
         session: String::new(),
         mark: String::new(),
@@ -41,7 +52,7 @@ static GUARD: Mutex<Guard> = Mutex::new(Guard {
 });
 
 struct Guard {
-    told: Told,
+    state: GuardState,
     link: Link,
 }
 
@@ -54,7 +65,7 @@ enum Link {
 
 /// What the program has changed in the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Holding {
+pub enum TerminalChange {
     #[default]
     Nothing,
     /// Its modes; the normal screen is shown.
@@ -65,8 +76,8 @@ pub enum Holding {
 
 /// Everything that the guard must know. One line of the pipe.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Told {
-    holding: Holding,
+struct GuardState {
+    change: TerminalChange,
     /// The modes to restore; see [`write_modes`].
     modes: String,
     session: String,
@@ -75,15 +86,15 @@ struct Told {
 }
 
 /// Reports what the program has changed in a terminal that was in these modes before.
-pub fn holds(holding: Holding, before: &Termios) {
-    tell(|told| {
-        told.holding = holding;
-        told.modes = write_modes(before);
+pub fn report_change(change: TerminalChange, before: &Termios) {
+    update(|state| {
+        state.change = change;
+        state.modes = write_modes(before);
     });
 }
 
 pub fn session_is(id: &str) {
-    tell(|told| id.clone_into(&mut told.session));
+    update(|state| id.clone_into(&mut state.session));
 }
 
 /// Starts the guard of the terminal and of the commands, without waiting for it.
@@ -120,9 +131,9 @@ fn start_with(streams: fn(&mut Command) -> io::Result<()>) {
         return;
     };
     let mut guard = lock();
-    guard.told.mark = stragglers::mark_of_program();
+    guard.state.mark = stragglers::mark_of_program();
     if let Link::None = guard.link {
-        let _ = pipe.write_all(guard.told.line().as_bytes());
+        let _ = pipe.write_all(guard.state.line().as_bytes());
         guard.link = Link::Running(pipe, child);
     } else {
         end_child(&mut child);
@@ -143,10 +154,10 @@ fn end_child(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn tell(change: impl FnOnce(&mut Told)) {
+fn update(change: impl FnOnce(&mut GuardState)) {
     let mut guard = lock();
-    change(&mut guard.told);
-    let line = guard.told.line();
+    change(&mut guard.state);
+    let line = guard.state.line();
     if let Link::Running(pipe, _) = &mut guard.link {
         // If the guard is gone, there is nothing to tell.
         let _ = pipe.write_all(line.as_bytes());
@@ -176,6 +187,12 @@ fn own_executable() -> io::Result<PathBuf> {
 
 /// Runs the guard, if this process was started as one.
 pub fn run_if_guard() -> Option<ExitCode> {
+    if let Some(line) = std::env::var_os(REPAIR) {
+        GuardState::read(&line.to_string_lossy())
+            .unwrap_or_default()
+            .repair();
+        return Some(ExitCode::SUCCESS);
+    }
     let name = std::env::args_os().next()?;
     (name == OsStr::new(NAME)).then(|| {
         watch();
@@ -185,24 +202,42 @@ pub fn run_if_guard() -> Option<ExitCode> {
 
 fn watch() {
     let _ = rustix::process::setsid();
-    #[cfg(target_os = "linux")]
-    let _ = rustix::thread::set_name(c"terminal-guard");
     // It must not prevent a file system from being unmounted.
     let _ = std::env::set_current_dir("/");
-    let mut told = Told::default();
-    for line in BufReader::with_capacity(1024, io::stdin()).lines() {
-        let Ok(line) = line else { break };
-        told = Told::read(&line).unwrap_or(told);
-    }
-    told.repair();
+    wait_as_shell();
+    wait_here().repair();
 }
 
-impl Told {
+/// Returns only if there is no shell.
+fn wait_as_shell() {
+    #[cfg(target_os = "linux")]
+    if let Ok(file) = std::fs::File::open("/proc/self/exe")
+        && let Ok(inherited) = rustix::io::dup(&file)
+    {
+        let program = format!(
+            "/proc/self/fd/{}",
+            std::os::fd::AsRawFd::as_raw_fd(&inherited)
+        );
+        let mut shell = Command::new(SHELL);
+        let _ = shell.args(["-c", WAIT, NAME, &program]).exec();
+    }
+}
+
+fn wait_here() -> GuardState {
+    let mut state = GuardState::default();
+    for line in BufReader::with_capacity(1024, io::stdin()).lines() {
+        let Ok(line) = line else { break };
+        state = GuardState::read(&line).unwrap_or(state);
+    }
+    state
+}
+
+impl GuardState {
     fn line(&self) -> String {
-        let holding = match self.holding {
-            Holding::Nothing => "nothing",
-            Holding::Modes => "modes",
-            Holding::Screen => "screen",
+        let change = match self.change {
+            TerminalChange::Nothing => "nothing",
+            TerminalChange::Modes => "modes",
+            TerminalChange::Screen => "screen",
         };
         let Self {
             modes,
@@ -210,20 +245,20 @@ impl Told {
             mark,
             ..
         } = self;
-        format!("{holding}\t{modes}\t{session}\t{mark}\n")
+        format!("{change}\t{modes}\t{session}\t{mark}\n")
     }
 
     /// `None` for a line that was cut off.
     fn read(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [holding, modes, session, mark] = fields[..] else {
+        let [change, modes, session, mark] = fields[..] else {
             return None;
         };
         Some(Self {
-            holding: match holding {
-                "nothing" => Holding::Nothing,
-                "modes" => Holding::Modes,
-                "screen" => Holding::Screen,
+            change: match change {
+                "nothing" => TerminalChange::Nothing,
+                "modes" => TerminalChange::Modes,
+                "screen" => TerminalChange::Screen,
                 _ => return None,
             },
             modes: modes.to_owned(),
@@ -233,12 +268,12 @@ impl Told {
     }
 
     fn repair(&self) {
-        if self.holding == Holding::Screen {
-            terminal::say(terminal::SCREEN_OFF);
+        if self.change == TerminalChange::Screen {
+            terminal::write_message(terminal::SCREEN_OFF);
         }
-        if self.holding != Holding::Nothing {
+        if self.change != TerminalChange::Nothing {
             self.restore_modes();
-            terminal::say(&self.message());
+            terminal::write_message(&self.message());
         }
         if !self.mark.is_empty() {
             stragglers::kill_all(&self.mark);
@@ -323,19 +358,19 @@ fn read_modes(text: &str, modes: &mut Termios) -> Option<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Holding, Told, read_modes, write_modes};
+    use super::{GuardState, TerminalChange, read_modes, write_modes};
 
     #[test]
     fn messages_to_the_guard_arrive_and_half_a_line_changes_nothing() {
-        let told = Told {
-            holding: Holding::Screen,
+        let state = GuardState {
+            change: TerminalChange::Screen,
             modes: "1:2".into(),
             session: "20260101-x".into(),
             mark: "abc-".into(),
         };
-        let line = told.line();
-        assert_eq!(Told::read(line.trim_end()), Some(told));
-        assert_eq!(Told::read(&line[..12]), None);
+        let line = state.line();
+        assert_eq!(GuardState::read(line.trim_end()), Some(state));
+        assert_eq!(GuardState::read(&line[..12]), None);
     }
 
     #[test]

@@ -6,8 +6,8 @@
 
 mod agent;
 mod appearance;
-mod away;
 mod colours;
+mod detached;
 mod effects;
 mod encoder;
 mod end;
@@ -15,7 +15,6 @@ mod files;
 mod guard;
 mod input;
 mod jobs;
-mod look;
 mod pacer;
 mod panic;
 mod pointer;
@@ -25,6 +24,7 @@ mod screen;
 mod shift;
 mod signals;
 mod stopwatch;
+mod style_codes;
 mod terminal;
 mod title;
 mod writer;
@@ -56,7 +56,7 @@ use crate::process::scarce;
 use crate::protocol::{AgentEvent, Block, Command, SessionCommand, SessionEvent};
 use crate::ui::Caches;
 
-pub use self::agent::{Launcher, Obstacle, Order, Refusal};
+pub use self::agent::{LaunchFailure, LaunchRequest, Launcher, Refusal};
 pub use self::guard::{end as end_guard, guard_commands, run_if_guard};
 pub use self::terminal::{Found as FoundTerminal, NoTerminal, check as check_terminal};
 
@@ -64,7 +64,7 @@ pub use self::terminal::{Found as FoundTerminal, NoTerminal, check as check_term
 pub struct Launch {
     pub dirs: Dirs,
     pub workspace: PathBuf,
-    pub theme: Option<ThemeWish>,
+    pub theme: Option<RequestedTheme>,
     /// Prompt to send right away.
     pub prompt: Option<String>,
     /// Let the person choose a session first.
@@ -78,15 +78,19 @@ pub type Doctor = Arc<dyn Fn() -> Vec<Line> + Send + Sync>;
 /// The known models of a provider; reads the settings.
 pub type Models = Arc<dyn Fn(&str) -> Vec<ModelRow> + Send + Sync>;
 
+/// The branch that the workspace is on, if it is in a repository.
+pub type Branch = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
 /// What the program can report about itself.
 pub struct Answers {
     pub doctor: Doctor,
     pub models: Models,
+    pub branch: Branch,
 }
 
 /// A theme's name, and the settings file that names it; none for the flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ThemeWish {
+pub struct RequestedTheme {
     pub name: String,
     pub file: Option<String>,
 }
@@ -147,11 +151,11 @@ pub async fn run(launch: Launch) -> Result<Exit, Refusal> {
         shell.agent.start();
         for problem in problems {
             let notice = AgentEvent::Session(SessionEvent::Notice(problem));
-            shell.tell(Msg::Agent(notice.into())).await;
+            shell.dispatch(Msg::Agent(notice.into())).await;
         }
         shell.jobs.start(Job::LoadHistory);
         if choose_session {
-            shell.tell(Msg::SessionsWanted).await;
+            shell.dispatch(Msg::SessionsWanted).await;
         }
         if let Some(prompt) = prompt {
             let message = vec![Block::text(prompt)];
@@ -197,7 +201,7 @@ struct Shell {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Shown,
-    Away(away::Reason),
+    Detached(detached::Reason),
 }
 
 impl Shell {

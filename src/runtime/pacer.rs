@@ -59,10 +59,10 @@ impl Pacer {
         self.drawn.map(|drawn| drawn + between)
     }
 
-    pub fn drew(&mut self, now: Instant) {
-        let goes_on = self.drawn.is_some_and(|drawn| now < drawn + GAP);
+    pub fn frame_drawn(&mut self, now: Instant) {
+        let continues = self.drawn.is_some_and(|drawn| now < drawn + GAP);
         self.row = match self.wanted {
-            Some(Urgency::Soon) if goes_on => self.row.saturating_add(1),
+            Some(Urgency::Soon) if continues => self.row.saturating_add(1),
             Some(Urgency::Soon) => 1,
             // A key in between does not end a stream.
             Some(Urgency::Now) | None => self.row,
@@ -83,7 +83,7 @@ mod tests {
         let now = Instant::now();
         assert_eq!((pacer.is_due(now), pacer.deadline()), (false, None));
         pacer.want(Urgency::Now);
-        pacer.drew(now);
+        pacer.frame_drawn(now);
         assert_eq!((pacer.is_due(now), pacer.deadline()), (false, None));
     }
 
@@ -93,7 +93,7 @@ mod tests {
         let now = Instant::now();
         pacer.want(Urgency::Soon);
         assert!(pacer.is_due(now));
-        pacer.drew(now);
+        pacer.frame_drawn(now);
         pacer.want(Urgency::Soon);
         assert!(pacer.is_due(now + BETWEEN_FRAMES));
     }
@@ -102,7 +102,7 @@ mod tests {
     fn output_that_follows_waits_for_its_frame() {
         let mut pacer = Pacer::default();
         let now = Instant::now();
-        pacer.drew(now);
+        pacer.frame_drawn(now);
         pacer.want(Urgency::Soon);
         let soon = now + Duration::from_millis(7);
         assert!(!pacer.is_due(soon));
@@ -116,12 +116,12 @@ mod tests {
         for _ in 0..STREAM {
             pacer.want(Urgency::Soon);
             now += BETWEEN_FRAMES;
-            pacer.drew(now);
+            pacer.frame_drawn(now);
         }
         pacer.want(Urgency::Soon);
         assert!(!pacer.is_due(now + BETWEEN_FRAMES) && pacer.is_due(now + IN_A_STREAM));
         let later = now + GAP;
-        pacer.drew(later);
+        pacer.frame_drawn(later);
         pacer.want(Urgency::Soon);
         assert!(pacer.is_due(later + BETWEEN_FRAMES));
     }
@@ -130,7 +130,7 @@ mod tests {
     fn a_key_is_drawn_at_once_together_with_pending_output() {
         let mut pacer = Pacer::default();
         let now = Instant::now();
-        pacer.drew(now);
+        pacer.frame_drawn(now);
         pacer.want(Urgency::Now);
         pacer.want(Urgency::Soon);
         assert!(pacer.is_due(now));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::{guard, terminal};
-use crate::process::stderr::say;
+use crate::process::stderr::print_message;
 
 /// The session to resume.
 static SESSION: Mutex<Option<String>> = Mutex::new(None);
@@ -26,7 +26,7 @@ pub fn guard(log: PathBuf) {
         // A task of the screen's runtime also runs on its thread, but its panic ends only the task.
         if std::thread::current().id() == screen && tokio::task::try_id().is_none() {
             terminal::leave();
-            say(&report(info, &log));
+            print_message(&report(info, &log));
         }
     }));
 }

@@ -8,8 +8,8 @@ use futures_util::FutureExt;
 use ratatui::layout::Rect;
 use tokio::time::sleep_until;
 
-use super::agent::Heard as AgentHeard;
-use super::away::{CHECK_EVERY, Reason};
+use super::agent::AgentUpdate;
+use super::detached::{CHECK_EVERY, Reason};
 use super::input::{Event, Reply};
 use super::pacer::Urgency;
 use super::signals::Signal;
@@ -33,26 +33,26 @@ const UNSEEN: Duration = Duration::from_millis(8);
 const FLOOD: usize = 256;
 
 /// What the loop waited for.
-enum Heard {
+enum Wakeup {
     Signal(Signal),
     Input(Vec<Event>),
     Job(JobResult),
-    Agent(AgentHeard),
+    Agent(AgentUpdate),
     Written(io::Result<()>),
     Coloured(colours::Answer),
     Time,
 }
 
-impl Heard {
+impl Wakeup {
     /// Which part of a slow round it counts towards. `None` for a signal, which may have stopped the program for any
     /// time.
     fn part(&self) -> Option<Part> {
         match self {
-            Heard::Signal(_) => None,
-            Heard::Input(_) => Some(Part::Input),
-            Heard::Job(_) => Some(Part::Jobs),
-            Heard::Agent(_) => Some(Part::Agent),
-            Heard::Written(_) | Heard::Coloured(_) | Heard::Time => Some(Part::Rest),
+            Wakeup::Signal(_) => None,
+            Wakeup::Input(_) => Some(Part::Input),
+            Wakeup::Job(_) => Some(Part::Jobs),
+            Wakeup::Agent(_) => Some(Part::Agent),
+            Wakeup::Written(_) | Wakeup::Coloured(_) | Wakeup::Time => Some(Part::Rest),
         }
     }
 }
@@ -62,13 +62,13 @@ impl Shell {
         loop {
             // Computed before the clock advances, because what is due depends on it.
             let tick = self.tick_at();
-            let heard = self.wait(self.deadline(tick), self.listens()).await;
+            let wakeup = self.wait(self.deadline(tick), self.reads_events()).await;
             self.state.now = Instant::now();
             let mut watch = Stopwatch::start(self.state.now);
-            self.take(heard, &mut watch).await;
+            self.take(wakeup, &mut watch).await;
             for _ in 0..MOST_IN_A_ROUND {
-                match self.wait(None, self.listens()).now_or_never() {
-                    Some(heard) => self.take(heard, &mut watch).await,
+                match self.wait(None, self.reads_events()).now_or_never() {
+                    Some(wakeup) => self.take(wakeup, &mut watch).await,
                     None => break,
                 }
             }
@@ -85,7 +85,7 @@ impl Shell {
     }
 
     /// The next thing to do, at the latest at the deadline. Cancel-safe: what is not taken arrives again.
-    async fn wait(&mut self, deadline: Option<Instant>, listens: bool) -> Heard {
+    async fn wait(&mut self, deadline: Option<Instant>, listens: bool) -> Wakeup {
         let time = async {
             match deadline {
                 Some(at) => sleep_until(at.into()).await,
@@ -94,13 +94,13 @@ impl Shell {
         };
         tokio::select! {
             biased;
-            signal = self.signals.next() => Heard::Signal(signal),
-            events = self.input.events.recv() => Heard::Input(events.unwrap_or(vec![Event::Gone])),
-            Some(result) = self.jobs.results.recv() => Heard::Job(result),
-            written = self.writer.done() => Heard::Written(written),
-            heard = self.agent.next(), if listens => Heard::Agent(heard),
-            answer = self.colours.answer() => Heard::Coloured(answer),
-            () = time => Heard::Time,
+            signal = self.signals.next() => Wakeup::Signal(signal),
+            events = self.input.events.recv() => Wakeup::Input(events.unwrap_or(vec![Event::Gone])),
+            Some(result) = self.jobs.results.recv() => Wakeup::Job(result),
+            written = self.writer.done() => Wakeup::Written(written),
+            wakeup = self.agent.next(), if listens => Wakeup::Agent(wakeup),
+            answer = self.colours.answer() => Wakeup::Coloured(answer),
+            () = time => Wakeup::Time,
         }
     }
 
@@ -113,49 +113,51 @@ impl Shell {
 
     fn deadline(&self, tick: Option<Instant>) -> Option<Instant> {
         let frame = self.pacer.deadline().filter(|_| self.may_draw());
-        let stopped = self.stage == Stage::Away(Reason::Stopped);
-        let look = stopped.then(|| self.state.now + CHECK_EVERY);
-        let listen = self.events_paused_until.filter(|_| !self.listens());
-        [frame, tick, look, listen].into_iter().flatten().min()
+        let stopped = self.stage == Stage::Detached(Reason::Stopped);
+        let check_at = stopped.then(|| self.state.now + CHECK_EVERY);
+        let listen = self.events_paused_until.filter(|_| !self.reads_events());
+        [frame, tick, check_at, listen].into_iter().flatten().min()
     }
 
     /// Whether to read the agent's events again.
-    fn listens(&self) -> bool {
+    fn reads_events(&self) -> bool {
         self.events_paused_until
             .is_none_or(|until| until <= self.state.now)
     }
 
-    async fn take(&mut self, heard: Heard, watch: &mut Stopwatch) {
-        let (part, stage) = (heard.part(), self.stage);
-        self.take_in(heard).await;
+    async fn take(&mut self, wakeup: Wakeup, watch: &mut Stopwatch) {
+        let (part, stage) = (wakeup.part(), self.stage);
+        self.handle_wakeup(wakeup).await;
         // A program that steps out or is stopped waits for others, which is not its own time.
         let part = part.filter(|_| self.stage == stage);
         watch.lap(part, Instant::now());
     }
 
-    async fn take_in(&mut self, heard: Heard) {
-        match heard {
-            Heard::Signal(signal) => self.handle_signal(signal).await,
-            Heard::Input(events) => {
+    async fn handle_wakeup(&mut self, wakeup: Wakeup) {
+        match wakeup {
+            Wakeup::Signal(signal) => self.handle_signal(signal).await,
+            Wakeup::Input(events) => {
                 for event in events {
-                    self.hear_input(event).await;
+                    self.on_input(event).await;
                 }
             }
-            Heard::Job(result) => {
+            Wakeup::Job(result) => {
                 if matches!(result, JobResult::Edited(_) | JobResult::EditedAsked { .. }) {
                     self.retake_terminal().await;
                 }
                 self.pacer.want(Urgency::Now);
-                self.tell(Msg::JobDone(result)).await;
+                self.dispatch(Msg::JobDone(result)).await;
             }
-            Heard::Agent(heard) => self.hear_agent(heard).await,
-            Heard::Written(Err(_)) => self.exit = Some(Exit::Gone),
-            Heard::Coloured(answer) => {
+            Wakeup::Agent(wakeup) => self.on_agent_update(wakeup).await,
+            Wakeup::Written(Err(_)) => self.exit = Some(Exit::Gone),
+            Wakeup::Coloured(answer) => {
                 self.pacer.want(Urgency::Soon);
                 self.caches.highlights.ready(answer.key, answer.colours);
             }
-            Heard::Time if self.stage == Stage::Away(Reason::Stopped) => self.continued().await,
-            Heard::Written(Ok(())) | Heard::Time => {}
+            Wakeup::Time if self.stage == Stage::Detached(Reason::Stopped) => {
+                self.continued().await;
+            }
+            Wakeup::Written(Ok(())) | Wakeup::Time => {}
         }
     }
 
@@ -168,32 +170,32 @@ impl Shell {
             Signal::Stop => self.suspend().await,
             Signal::Continued => self.continued().await,
             // A Ctrl+C meant for the editor also reaches the program.
-            Signal::Interrupted if self.stage == Stage::Away(Reason::Editor) => {}
+            Signal::Interrupted if self.stage == Stage::Detached(Reason::Editor) => {}
             Signal::Interrupted => self.exit = Some(Exit::Ended(130)),
             Signal::End(code) => self.exit = Some(Exit::Ended(code)),
         }
     }
 
-    async fn hear_input(&mut self, event: Event) {
-        if self.stage == Stage::Away(Reason::Printed) && event != Event::Gone {
+    async fn on_input(&mut self, event: Event) {
+        if self.stage == Stage::Detached(Reason::Printed) && event != Event::Gone {
             return self.press_below_print(&event);
         }
         self.pacer.want(Urgency::Now);
         match event {
             Event::Key(key) => {
                 panic::inject_fault();
-                self.tell(Msg::Key(key)).await;
+                self.dispatch(Msg::Key(key)).await;
             }
-            Event::Pasted(text) => self.tell(Msg::Pasted(text)).await,
-            Event::Focused(focused) => self.tell(Msg::Focused(focused)).await,
+            Event::Pasted(text) => self.dispatch(Msg::Pasted(text)).await,
+            Event::Focused(focused) => self.dispatch(Msg::Focused(focused)).await,
             Event::Pointed(event) => {
                 if let Some(kind) = self.clicks.kind(event, self.state.now) {
                     let target = self.caches.hit(event.column, event.row);
-                    self.tell(Msg::Pointed(Pointer { kind, target })).await;
+                    self.dispatch(Msg::Pointed(Pointer { kind, target })).await;
                 }
             }
             Event::Reply(Reply::Background(colour)) => {
-                if let Some(theme) = self.appearance.ground_is(&colour) {
+                if let Some(theme) = self.appearance.set_background(&colour) {
                     let settings = &*self.state.settings;
                     self.state.settings = Arc::new(Settings {
                         theme,
@@ -207,44 +209,44 @@ impl Shell {
         }
     }
 
-    async fn hear_agent(&mut self, heard: AgentHeard) {
-        if self.can_show(&heard) {
+    async fn on_agent_update(&mut self, update: AgentUpdate) {
+        if self.can_show(&update) {
             self.pacer.want(Urgency::Soon);
         } else {
             self.events_paused_until = Some(self.state.now + UNSEEN);
         }
-        match heard {
-            AgentHeard::Events(events) => {
+        match update {
+            AgentUpdate::Events(events) => {
                 self.unseen += events.len();
-                for told in events {
-                    if let AgentEvent::Session(SessionEvent::Opened(opened)) = &told.event {
+                for envelope in events {
+                    if let AgentEvent::Session(SessionEvent::Opened(opened)) = &envelope.event {
                         panic::session_is(&opened.session.0);
                     }
-                    self.tell(Msg::Agent(told)).await;
+                    self.dispatch(Msg::Agent(envelope)).await;
                 }
             }
-            AgentHeard::Untrusted(review) => self.tell(Msg::TrustAsked(review)).await,
-            AgentHeard::Lost => self.tell(Msg::AgentLost).await,
-            AgentHeard::Refused(refusal) if self.agent.go_back() => {
+            AgentUpdate::Untrusted(review) => self.dispatch(Msg::TrustAsked(review)).await,
+            AgentUpdate::Lost => self.dispatch(Msg::AgentLost).await,
+            AgentUpdate::Refused(refusal) if self.agent.go_back() => {
                 let Refusal { problem, hint } = refusal;
-                self.tell(Msg::Refused { problem, hint }).await;
+                self.dispatch(Msg::Refused { problem, hint }).await;
             }
-            AgentHeard::Refused(refusal) => self.exit = Some(Exit::Refused(refusal)),
+            AgentUpdate::Refused(refusal) => self.exit = Some(Exit::Refused(refusal)),
         }
     }
 
     /// Whether any of it may change the screen.
-    fn can_show(&self, heard: &AgentHeard) -> bool {
-        match heard {
-            AgentHeard::Events(events) => events.iter().any(|it| self.state.can_show(&it.event)),
-            AgentHeard::Untrusted(_) | AgentHeard::Lost | AgentHeard::Refused(_) => true,
+    fn can_show(&self, update: &AgentUpdate) -> bool {
+        match update {
+            AgentUpdate::Events(events) => events.iter().any(|it| self.state.can_show(&it.event)),
+            AgentUpdate::Untrusted(_) | AgentUpdate::Lost | AgentUpdate::Refused(_) => true,
         }
     }
 
     async fn tick(&mut self) {
         self.last_tick = Some(self.state.now);
         self.pacer.want(Urgency::Soon);
-        self.tell(Msg::Tick).await;
+        self.dispatch(Msg::Tick).await;
     }
 
     /// A frame is only made once the terminal has taken the last one, so the newest state is drawn.
@@ -261,7 +263,7 @@ impl Shell {
         if self.pacer.is_due(self.state.now) {
             bytes = self.frame().await.unwrap_or_default();
             bytes.extend(self.title.change(&self.state).unwrap_or_default());
-            self.pacer.drew(self.state.now);
+            self.pacer.frame_drawn(self.state.now);
             self.rest();
         }
         bytes.append(&mut self.aside);
@@ -273,15 +275,15 @@ impl Shell {
     /// After a little text, the next piece is read only when the next frame is due: reading it sooner would wake the
     /// program for nothing. A flood is read at once: left unread, it would block its sender.
     fn rest(&mut self) {
-        let trickles = (1..FLOOD).contains(&std::mem::take(&mut self.unseen));
-        self.events_paused_until = self.pacer.next_output().filter(|_| trickles);
+        let is_slow = (1..FLOOD).contains(&std::mem::take(&mut self.unseen));
+        self.events_paused_until = self.pacer.next_output().filter(|_| is_slow);
     }
 
     async fn frame(&mut self) -> Option<Vec<u8>> {
         let mut watch = Stopwatch::start(Instant::now());
         let area = Rect::new(0, 0, self.state.width, self.state.height);
         let found = self.caches.lay_out(&self.state, area);
-        self.tell(Msg::LaidOut(found)).await;
+        self.dispatch(Msg::LaidOut(found)).await;
         watch.lap(Some(Part::Layout), Instant::now());
         let (state, caches) = (&self.state, &self.caches);
         let (spare, no_links) = (self.writer.spare(), Targets::default());

@@ -27,13 +27,13 @@ impl Shift {
         if changed.iter().filter(|changed| **changed).count() <= LEAST_SAVED {
             return None;
         }
-        let looks = Looks::of(before, after, part);
+        let keys = RowKeys::of(before, after, part);
         let furthest = FURTHEST.min(part.height / 2);
         let steps = (1..=furthest).flat_map(|step| {
             let step = i16::try_from(step).unwrap_or(i16::MAX);
             [step, -step]
         });
-        let runs = steps.filter_map(|up| longest_run(&looks, part, changed, up));
+        let runs = steps.filter_map(|up| longest_run(&keys, part, changed, up));
         let best = runs.max_by_key(|run| run.saved)?;
         (best.saved > LEAST_SAVED).then_some(best.shift)
     }
@@ -47,17 +47,17 @@ struct Run {
 
 /// The look of each row of an area, as a number: equal for rows that look the same. Every row is compared with every
 /// other one, and numbers are faster to compare than cells.
-struct Looks {
+struct RowKeys {
     before: Vec<usize>,
     after: Vec<usize>,
 }
 
-impl Looks {
+impl RowKeys {
     fn of(before: &Buffer, after: &Buffer, part: Rect) -> Self {
         let mut known = Vec::new();
         let mut number = |buffer| {
             let rows = (part.top()..part.bottom()).map(|y| cells(buffer, part, y));
-            rows.map(|row| look(row, &mut known)).collect()
+            rows.map(|row| row_key(row, &mut known)).collect()
         };
         Self {
             before: number(before),
@@ -66,7 +66,7 @@ impl Looks {
     }
 }
 
-fn look<'b>(row: &'b [Cell], known: &mut Vec<(usize, &'b [Cell])>) -> usize {
+fn row_key<'b>(row: &'b [Cell], known: &mut Vec<(usize, &'b [Cell])>) -> usize {
     let sum = letters(row);
     let same = |(other, cells): &(usize, &[Cell])| *other == sum && *cells == row;
     known.iter().position(same).unwrap_or_else(|| {
@@ -84,7 +84,7 @@ fn letters(row: &[Cell]) -> usize {
 }
 
 /// The longest run of rows that moved up by `up`.
-fn longest_run(looks: &Looks, part: Rect, changed: &[bool], up: i16) -> Option<Run> {
+fn longest_run(keys: &RowKeys, part: Rect, changed: &[bool], up: i16) -> Option<Run> {
     let mut best: Option<Run> = None;
     let (mut first, mut saved) = (None, 0);
     for y in part.top()..=part.bottom() {
@@ -93,7 +93,7 @@ fn longest_run(looks: &Looks, part: Rect, changed: &[bool], up: i16) -> Option<R
             .filter(|from| part.top() <= *from && *from < part.bottom());
         let same = from.filter(|_| y < part.bottom()).is_some_and(|from| {
             let row = |y: u16| usize::from(y - part.top());
-            looks.after[row(y)] == looks.before[row(from)]
+            keys.after[row(y)] == keys.before[row(from)]
         });
         if same {
             first.get_or_insert(y);

@@ -66,10 +66,10 @@ impl Stopwatch {
         let mut parts: Vec<_> = PARTS.iter().zip(self.spent).collect();
         parts.retain(|(_, spent)| *spent > Duration::ZERO);
         parts.sort_by_key(|(_, spent)| std::cmp::Reverse(*spent));
-        let told = parts
+        let texts = parts
             .iter()
             .map(|(part, spent)| format!("{part:?} {spent:?}"));
-        Some(told.collect::<Vec<_>>().join(", "))
+        Some(texts.collect::<Vec<_>>().join(", "))
     }
 
     /// Warns if it was slow.

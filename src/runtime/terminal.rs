@@ -14,7 +14,7 @@ use rustix::termios::{
     LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
 };
 
-use super::guard::{self, Holding};
+use super::guard::{self, TerminalChange};
 use crate::process::running;
 
 /// Saves the title, then turns on: the alternate screen, bracketed paste, focus reports, the mouse with drags, and the
@@ -24,10 +24,10 @@ pub const SCREEN_ON: &str =
 /// The same backwards, after a frame that may have been cut off.
 pub const SCREEN_OFF: &str = "\x1b[?2026l\x1b[?7h\x1b[0m\x1b[<u\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[?1049l\x1b[23;0t";
 /// Asks for the background colour.
-const ASK_GROUND: &str = "\x1b]11;?\x1b\\";
+const ASK_BACKGROUND: &str = "\x1b]11;?\x1b\\";
 
 /// How long a terminal that does not read may delay the program's end.
-const PATIENCE: Duration = Duration::from_millis(300);
+const MAX_WAIT: Duration = Duration::from_millis(300);
 
 /// A terminal can claim any size; more than this is not used.
 const LARGEST: Size = Size::new(1000, 500);
@@ -75,13 +75,13 @@ pub fn enter() -> io::Result<()> {
     tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
     let mut modes = modes();
     let before = to_restore(modes.before.take(), found);
-    guard::holds(Holding::Screen, &before);
+    guard::report_change(TerminalChange::Screen, &before);
     *modes = Modes {
         before: Some(before),
         ours: true,
     };
     drop(modes);
-    say(SCREEN_ON);
+    write_message(SCREEN_ON);
     Ok(())
 }
 
@@ -102,15 +102,15 @@ pub fn has_lines(modes: &Termios) -> bool {
 
 /// Restores the terminal. Does nothing if it was restored already.
 pub fn leave() {
-    give_back(|| say(SCREEN_OFF));
+    release(|| write_message(SCREEN_OFF));
 }
 
 /// The same if the normal screen is already shown.
 pub fn leave_normal() {
-    give_back(|| ());
+    release(|| ());
 }
 
-fn give_back(screen_off: impl FnOnce()) {
+fn release(screen_off: impl FnOnce()) {
     let mut modes = modes();
     if !std::mem::take(&mut modes.ours) {
         return;
@@ -118,23 +118,23 @@ fn give_back(screen_off: impl FnOnce()) {
     screen_off();
     if let Some(before) = &modes.before {
         restore(before);
-        guard::holds(Holding::Nothing, before);
+        guard::report_change(TerminalChange::Nothing, before);
     }
 }
 
 /// The normal screen is shown for a while; the modes stay ours.
-pub fn holds_normal_screen(normal: bool) {
-    let holding = if normal {
-        Holding::Modes
+pub fn report_normal_screen(normal: bool) {
+    let change = if normal {
+        TerminalChange::Modes
     } else {
-        Holding::Screen
+        TerminalChange::Screen
     };
     if let Modes {
         before: Some(before),
         ours: true,
     } = &*modes()
     {
-        guard::holds(holding, before);
+        guard::report_change(change, before);
     }
 }
 
@@ -164,13 +164,13 @@ fn restore(before: &Termios) {
 }
 
 /// Writes to the terminal without the writing thread, if the terminal reads at all.
-pub fn say(text: &str) {
+pub fn write_message(text: &str) {
     let out = io::stdout();
     let mut bytes = text.as_bytes();
-    let patience = Timespec::try_from(PATIENCE).ok();
+    let max_wait = Timespec::try_from(MAX_WAIT).ok();
     while !bytes.is_empty() {
         let mut watched = [PollFd::new(&out, PollFlags::OUT)];
-        let ready = poll(&mut watched, patience.as_ref());
+        let ready = poll(&mut watched, max_wait.as_ref());
         if !matches!(ready, Ok(1..)) || !watched[0].revents().contains(PollFlags::OUT) {
             return;
         }
@@ -186,7 +186,7 @@ pub fn say(text: &str) {
 pub fn questions() -> &'static str {
     match std::env::var("TERM").as_deref() {
         Ok("linux") => "",
-        Ok(_) | Err(_) => ASK_GROUND,
+        Ok(_) | Err(_) => ASK_BACKGROUND,
     }
 }
 

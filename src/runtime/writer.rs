@@ -26,13 +26,13 @@ impl Writer {
 
     fn start_with(terminal: impl AsFd + Send + 'static) -> io::Result<Self> {
         let (bytes, queue) = outgoing::channel::<Vec<u8>>();
-        let (tell, done) = mpsc::unbounded_channel();
+        let (done_sender, done) = mpsc::unbounded_channel();
         std::thread::Builder::new()
             .name("output".into())
             .spawn(move || {
                 for bytes in queue {
                     let written = write_all(&terminal, &bytes).map(|()| bytes);
-                    if tell.send(written).is_err() {
+                    if done_sender.send(written).is_err() {
                         return;
                     }
                 }

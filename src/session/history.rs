@@ -4,7 +4,7 @@
 //! written. Wherever the log ends, the conversation is valid: a call without a result gets one that says what is
 //! known about it. Nothing is ever run again.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use super::repair;
 use super::unfinished::{self, Progress, Unfinished};
 use crate::protocol::event::Denial;
 use crate::protocol::{
-    AgentId, Block, CallRef, Message, Mode, Origin, Role, Spending, ToolCall, ToolResult, ToolUse,
-    ToolsTold, WireId,
+    AgentId, Block, CallRef, Message, Mode, Origin, Role, SeenFile, SentTools, Spending, ToolCall,
+    ToolResult, ToolUse, WireId,
 };
 
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -40,7 +40,9 @@ pub struct History {
     spending: Option<Spending>,
     asides: Vec<(ToolCall, ToolResult)>,
     mode: Option<Mode>,
-    tools: ToolsTold,
+    tools: SentTools,
+    /// The files that were read or written.
+    seen: BTreeMap<PathBuf, SeenFile>,
     turn: Turn,
     /// What the end of a run has closed, until something else happens.
     unfinished: Option<Box<Unfinished>>,
@@ -77,8 +79,11 @@ impl History {
     /// The conversation of `agent` according to the lines of a log.
     pub fn of(lines: &[Line], agent: AgentId) -> Self {
         let mut history = Self::default();
-        for line in lines.iter().filter(|line| line.agent == agent) {
-            history.take(&line.record);
+        for line in lines {
+            // A new run of the program ends what all conversations had running.
+            if line.agent == agent || matches!(line.record, Record::Run { .. }) {
+                history.take(&line.record);
+            }
         }
         history.end();
         history
@@ -174,14 +179,19 @@ impl History {
         self.mode
     }
 
-    /// The answer that the end of the last run has left unfinished, if a call of it waits for the person.
-    pub fn unanswered(&self) -> Option<&Unfinished> {
-        self.unfinished.as_deref().filter(|it| it.asks())
+    /// The answer that the end of the last run has left unfinished.
+    pub fn unfinished(&self) -> Option<&Unfinished> {
+        self.unfinished.as_deref()
     }
 
     /// What the requests have said about tools.
-    pub fn tools(&self) -> &ToolsTold {
+    pub fn tools(&self) -> &SentTools {
         &self.tools
+    }
+
+    /// What is known of the files that were read or written.
+    pub fn seen(&self) -> impl Iterator<Item = &SeenFile> {
+        self.seen.values()
     }
 
     /// What a repair would change, as far as it is worth reporting; `None` if the history can be sent as it is.
@@ -246,8 +256,9 @@ impl History {
                 self.results.clear();
             }
             Record::Spent { spending } => self.spending = Some(*spending),
-            Record::Offered { tools, announced } => self.tools.tell(tools, announced),
+            Record::Offered { tools, announced } => self.tools.record(tools, announced),
             Record::Activated { tools } => self.tools.activate(tools),
+            Record::Seen { files } => self.saw(files),
             Record::Moved { cwd } => self.cwd = Some(cwd.clone()),
             Record::Session { cwd, .. } => self.workspace = Some(cwd.clone()),
             Record::Repaired { .. } => {
@@ -269,6 +280,11 @@ impl History {
             | Record::Rewritten { .. }
             | Record::BackgroundEnded { .. } => {}
         }
+    }
+
+    fn saw(&mut self, files: &[SeenFile]) {
+        let files = files.iter().map(|file| (file.path.clone(), file.clone()));
+        self.seen.extend(files);
     }
 
     fn changed(&mut self, call: CallRef, before: Option<String>, after: String) {
@@ -474,7 +490,10 @@ fn cut_off(call: &ToolUse, progress: Progress) -> ToolResult {
         Progress::Waiting { ran: true } => {
             format!("Interrupted: agent-tui ended before the user answered {name}")
         }
-        Progress::Begun => format!(
+        Progress::Starting => {
+            format!("Interrupted: agent-tui ended before {name} was allowed to run. It was not run")
+        }
+        Progress::Begun { .. } => format!(
             "Interrupted: agent-tui ended while {name} ran. It may have had effects; it was not run again"
         ),
     };

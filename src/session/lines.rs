@@ -49,7 +49,7 @@ pub fn read(mut source: impl BufRead, mut take: impl FnMut(Piece<'_>)) -> io::Re
         if ends {
             read.whole += read.rest;
             read.rest = 0;
-            line.hand_out(&mut take);
+            line.emit_lines(&mut take);
         }
     }
 }
@@ -78,7 +78,7 @@ impl Line {
         }
     }
 
-    fn hand_out(&mut self, take: &mut impl FnMut(Piece<'_>)) {
+    fn emit_lines(&mut self, take: &mut impl FnMut(Piece<'_>)) {
         if self.damaged {
             take(Piece::Damaged);
         } else if !self.bytes.is_empty() {

@@ -11,8 +11,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::kept::Kept;
 use super::lines::{self, Piece};
+use super::memory_copy::MemoryCopy;
 use super::record::{Line, Record, VERSION};
 use super::version1::Converter;
 use crate::config::dirs::create_private_dir;
@@ -41,7 +41,7 @@ pub struct Log {
     /// Lines to write: the current one, after those that could not be written (disk full, for example).
     backlog: Vec<u8>,
     /// The content of the file, as far as it is needed.
-    kept: Kept,
+    memory: MemoryCopy,
 }
 
 /// The content of a log.
@@ -49,7 +49,7 @@ pub struct Log {
 pub struct Contents {
     pub lines: Vec<Line>,
     /// Skipped lines: damaged, or of a kind that this program does not know.
-    pub passed_over: usize,
+    pub skipped: usize,
     /// The length of an incomplete last line.
     pub cut_off: u64,
     next_seq: u64,
@@ -64,7 +64,7 @@ struct Number {
 
 impl Contents {
     /// Adds a line, if it is a record.
-    fn take(&mut self, line: &[u8], kept: &mut Kept) -> bool {
+    fn take(&mut self, line: &[u8], memory: &mut MemoryCopy) -> bool {
         let Some((seq, lines)) = self.old.read(line) else {
             // Records that only a newer version knows have numbers too.
             if let Ok(Number { seq }) = serde_json::from_slice(line) {
@@ -76,7 +76,7 @@ impl Contents {
         if let Some(parsed) = lines.last() {
             let mut whole = line.to_vec();
             whole.push(b'\n');
-            kept.add(parsed.agent, &parsed.record, &whole);
+            memory.add(parsed.agent, &parsed.record, &whole);
         }
         self.lines.extend(lines);
         true
@@ -100,8 +100,8 @@ impl Contents {
                 "the beginning of the session log is missing; continuing with the rest".into(),
             ),
         }
-        if self.passed_over > 0 {
-            let lines = self.passed_over;
+        if self.skipped > 0 {
+            let lines = self.skipped;
             remarks.push(format!(
                 "skipped unreadable lines in the session log: {lines}"
             ));
@@ -150,7 +150,7 @@ impl Log {
     }
 
     /// A log without a file, for a machine on which we can write nowhere.
-    pub fn nowhere() -> Self {
+    pub fn without_file() -> Self {
         Self {
             file: None,
             path: PathBuf::new(),
@@ -159,7 +159,7 @@ impl Log {
             buffer: Vec::new(),
             keys: crate::config::keys(),
             backlog: Vec::new(),
-            kept: Kept::default(),
+            memory: MemoryCopy::default(),
         }
     }
 
@@ -168,13 +168,13 @@ impl Log {
         let file = open_regular(path, OpenOptions::new().append(true).read(true))?;
         make_private(&file)?;
         lock(&file)?;
-        let mut kept = Kept::default();
-        let (contents, read) = read_from(BufReader::with_capacity(BLOCK, &file), &mut kept)?;
+        let mut memory = MemoryCopy::default();
+        let (contents, read) = read_from(BufReader::with_capacity(BLOCK, &file), &mut memory)?;
         let len = end_last_line(&file, &contents, &read)?;
         let log = Self {
             next_seq: contents.next_seq,
             len,
-            kept,
+            memory,
             ..Self::over(file, path)
         };
         Ok((log, contents))
@@ -184,7 +184,7 @@ impl Log {
         Self {
             file: Some(file),
             path: path.to_owned(),
-            ..Self::nowhere()
+            ..Self::without_file()
         }
     }
 
@@ -233,15 +233,15 @@ impl Log {
         serde_json::to_writer(&mut self.buffer, line).map_err(io::Error::other)?;
         crate::config::without_keys(&mut self.buffer, &self.keys);
         self.buffer.push(b'\n');
-        self.kept.add(line.agent, line.record, &self.buffer);
+        self.memory.add(line.agent, line.record, &self.buffer);
         self.backlog.append(&mut self.buffer);
-        let saved = self.make_sure()?;
+        let saved = self.ensure_saved()?;
         self.append_backlog()?;
         Ok(saved)
     }
 
     /// Makes sure that the file is in its place and complete.
-    pub fn make_sure(&mut self) -> io::Result<Saved> {
+    pub fn ensure_saved(&mut self) -> io::Result<Saved> {
         let Some(loss) = self.loss()? else {
             return Ok(Saved::AsUsual);
         };
@@ -250,7 +250,7 @@ impl Log {
     }
 
     /// Whether there is a file at all.
-    pub fn is_kept(&self) -> bool {
+    pub fn has_file(&self) -> bool {
         self.file.is_some()
     }
 
@@ -291,7 +291,7 @@ impl Log {
                 io::copy(&mut old.take(self.len), new.as_file_mut())?
             }
             Loss::CutShort => {
-                let lines = self.kept.whole().ok_or_else(|| {
+                let lines = self.memory.whole().ok_or_else(|| {
                     io::Error::other(
                         "the file was cut short, and was too long to be kept in memory",
                     )
@@ -393,9 +393,18 @@ fn lock(file: &File) -> Result<(), OpenError> {
     Err(OpenError::InUse)
 }
 
+/// Whether a program has the log open.
+pub fn is_locked(path: &Path) -> bool {
+    let Ok(file) = open_regular(path, OpenOptions::new().read(true)) else {
+        return false;
+    };
+    // The lock is released at the end of this function; a program that opens the log in between tries again.
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
 /// The content of a log. Continues after damage: one bad line costs only itself.
 pub fn read(bytes: &[u8]) -> Contents {
-    let read = read_from(bytes, &mut Kept::default());
+    let read = read_from(bytes, &mut MemoryCopy::default());
     read.map(|(contents, _)| contents).unwrap_or_default()
 }
 
@@ -403,20 +412,20 @@ pub fn read(bytes: &[u8]) -> Contents {
 pub fn read_file(path: &Path) -> io::Result<Contents> {
     let file = open_regular(path, OpenOptions::new().read(true))?;
     let source = BufReader::with_capacity(BLOCK, file);
-    Ok(read_from(source, &mut Kept::default())?.0)
+    Ok(read_from(source, &mut MemoryCopy::default())?.0)
 }
 
-fn read_from(source: impl BufRead, kept: &mut Kept) -> io::Result<(Contents, lines::Read)> {
+fn read_from(source: impl BufRead, memory: &mut MemoryCopy) -> io::Result<(Contents, lines::Read)> {
     let mut contents = Contents::default();
     let read = lines::read(source, |piece| {
         let is_record = match piece {
-            Piece::Line(line) => contents.take(line, kept),
+            Piece::Line(line) => contents.take(line, memory),
             Piece::Damaged => false,
         };
-        contents.passed_over += usize::from(!is_record);
+        contents.skipped += usize::from(!is_record);
     })?;
     let is_blank = read.last.is_empty() && read.rest == 0;
-    if !is_blank && !contents.take(&read.last, kept) {
+    if !is_blank && !contents.take(&read.last, memory) {
         contents.cut_off = read.rest;
     }
     Ok((contents, read))

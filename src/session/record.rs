@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::protocol::todo::Todo;
 use crate::protocol::{
     AgentId, AnswerNote, BackgroundEnd, Block, CallInput, CallOutcome, CallRef, ForPerson, Message,
-    Mode, Phase, Seq, SessionId, Spending, StopReason, ToolCall, ToolResult, Usage,
+    Mode, Phase, SeenFile, Seq, SessionId, Spending, StopReason, ToolCall, ToolResult, Usage,
 };
 
 /// The version that this program writes.
@@ -85,6 +85,9 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         announced: Vec<String>,
     },
+    /// What the conversation knows of these files from now on.
+    Seen { files: Vec<SeenFile> },
+
     /// The model has asked for these tools: requests send them from now on.
     Activated { tools: Vec<String> },
 

@@ -26,7 +26,7 @@ pub fn repair(messages: &mut Vec<Message>) -> Vec<String> {
         }
     }
     answer_open_calls(messages, &mut repairs);
-    repairs.said
+    repairs.problems
 }
 
 /// Whether the history follows all rules. Copies nothing, because this runs before every request.
@@ -78,12 +78,12 @@ fn is_paired(messages: &[Message]) -> bool {
 
 #[derive(Default)]
 struct Repairs {
-    said: Vec<String>,
+    problems: Vec<String>,
 }
 
 impl Repairs {
-    fn say(&mut self, what: impl Into<String>) {
-        self.said.push(what.into());
+    fn note(&mut self, what: impl Into<String>) {
+        self.problems.push(what.into());
     }
 }
 
@@ -92,7 +92,7 @@ fn drop_misplaced(messages: &mut [Message], repairs: &mut Repairs) {
         let (role, before) = (message.role, message.content.len());
         message.content.retain(|block| is_in_place(role, block));
         if message.content.len() < before {
-            repairs.say("removed calls and results from the wrong side");
+            repairs.note("removed calls and results from the wrong side");
         }
     }
 }
@@ -113,7 +113,7 @@ fn drop_empty(messages: &mut Vec<Message>, repairs: &mut Repairs) {
         .map(|message| message.content.len() + 1)
         .sum();
     if after < before {
-        repairs.say("removed empty texts");
+        repairs.note("removed empty texts");
     }
 }
 
@@ -131,7 +131,7 @@ fn join(last: &mut Message, mut message: Message, repairs: &mut Repairs) {
     last.content.append(&mut message.content);
     // Two messages of the person in a row are normal: they wrote twice.
     if last.role == Role::Assistant {
-        repairs.say("joined two answers in a row");
+        repairs.note("joined two answers in a row");
     }
 }
 
@@ -152,7 +152,7 @@ fn rename_reused_ids(messages: &mut [Message], repairs: &mut Repairs) {
                     if !used.insert(given.clone()) {
                         call.id = fresh_id(&given, &used);
                         used.insert(call.id.clone());
-                        repairs.say(format!("renamed a second call with the id {given}"));
+                        repairs.note(format!("renamed a second call with the id {given}"));
                     }
                     names.entry(given).or_default().push_back(call.id.clone());
                 }
@@ -181,7 +181,7 @@ fn fresh_id(id: &WireId, used: &HashSet<WireId>) -> WireId {
 
 fn add_assistant(messages: &mut Vec<Message>, message: Message, repairs: &mut Repairs) {
     match messages.last_mut() {
-        None => repairs.say("removed an answer without a question"),
+        None => repairs.note("removed an answer without a question"),
         // The message between them was removed.
         Some(last) if last.role == Role::Assistant => join(last, message, repairs),
         Some(_) => messages.push(message),
@@ -201,12 +201,12 @@ fn add_user(messages: &mut Vec<Message>, message: Message, repairs: &mut Repairs
         match block {
             Block::ToolResult(result) => {
                 if !calls.contains(&result.tool_use_id) {
-                    repairs.say(format!(
+                    repairs.note(format!(
                         "removed a result without a call ({})",
                         result.tool_use_id
                     ));
                 } else if results.contains_key(&result.tool_use_id) {
-                    repairs.say(format!(
+                    repairs.note(format!(
                         "removed a second result of one call ({})",
                         result.tool_use_id
                     ));
@@ -220,14 +220,14 @@ fn add_user(messages: &mut Vec<Message>, message: Message, repairs: &mut Repairs
     let mut content = Vec::with_capacity(calls.len() + rest.len());
     for call in &calls {
         let result = results.remove(call).unwrap_or_else(|| {
-            repairs.say(format!("added a missing result ({call})"));
+            repairs.note(format!("added a missing result ({call})"));
             lost(call)
         });
         content.push(Block::ToolResult(result));
     }
     content.append(&mut rest);
     if content.len() == original.len() && content != original {
-        repairs.say("moved results to the front, in the order of their calls");
+        repairs.note("moved results to the front, in the order of their calls");
     }
     if !content.is_empty() {
         messages.push(Message::from_user(content));
@@ -242,7 +242,7 @@ fn answer_open_calls(messages: &mut Vec<Message>, repairs: &mut Repairs) {
     if calls.is_empty() {
         return;
     }
-    repairs.say(format!(
+    repairs.note(format!(
         "{} without a result got one",
         if calls.len() == 1 { "a call" } else { "calls" }
     ));

@@ -50,9 +50,9 @@ fn assistant<const N: usize>(content: [Block; N]) -> Message {
 /// The repaired history, and what was reported about it.
 fn repaired<const N: usize>(messages: [Message; N]) -> (Vec<Message>, Vec<String>) {
     let mut messages = Vec::from(messages);
-    let said = repair(&mut messages);
+    let problems = repair(&mut messages);
     assert!(is_sound(&messages), "{messages:#?}");
-    (messages, said)
+    (messages, problems)
 }
 
 #[test]
@@ -74,59 +74,59 @@ fn an_empty_history_is_valid() {
 
 #[test]
 fn a_call_without_a_result_is_answered() {
-    let (messages, said) = repaired([
+    let (messages, problems) = repaired([
         user([text("hi")]),
         assistant([call("a"), call("b")]),
         user([result("b"), text("go on")]),
     ]);
     assert_eq!(messages[2], user([lost("a"), result("b"), text("go on")]));
-    assert_eq!(said, ["added a missing result (a)"]);
+    assert_eq!(problems, ["added a missing result (a)"]);
 }
 
 #[test]
 fn calls_at_the_very_end_are_answered_too() {
-    let (messages, said) = repaired([user([text("hi")]), assistant([call("a"), call("b")])]);
+    let (messages, problems) = repaired([user([text("hi")]), assistant([call("a"), call("b")])]);
     assert_eq!(messages[2], user([lost("a"), lost("b")]));
-    assert_eq!(said, ["calls without a result got one"]);
+    assert_eq!(problems, ["calls without a result got one"]);
 }
 
 #[test]
 fn a_result_without_a_call_is_left_out() {
-    let (messages, said) = repaired([user([result("x"), text("hi")])]);
+    let (messages, problems) = repaired([user([result("x"), text("hi")])]);
     assert_eq!(messages, [user([text("hi")])]);
-    assert_eq!(said, ["removed a result without a call (x)"]);
+    assert_eq!(problems, ["removed a result without a call (x)"]);
 }
 
 #[test]
 fn the_first_of_two_results_is_used() {
-    let (messages, said) = repaired([
+    let (messages, problems) = repaired([
         user([text("hi")]),
         assistant([call("a")]),
         user([result("a"), named_result("a", "again")]),
     ]);
     assert_eq!(messages[2], user([result("a")]));
-    assert_eq!(said, ["removed a second result of one call (a)"]);
+    assert_eq!(problems, ["removed a second result of one call (a)"]);
 }
 
 #[test]
 fn results_come_first_and_in_the_order_of_their_calls() {
-    let (messages, said) = repaired([
+    let (messages, problems) = repaired([
         user([text("hi")]),
         assistant([call("a"), call("b")]),
         user([text("look"), result("b"), result("a")]),
     ]);
     assert_eq!(messages[2], user([result("a"), result("b"), text("look")]));
     assert_eq!(
-        said,
+        problems,
         ["moved results to the front, in the order of their calls"]
     );
 }
 
 #[test]
 fn two_messages_of_the_person_are_joined_without_a_report() {
-    let (messages, said) = repaired([user([text("one")]), user([text("two")])]);
+    let (messages, problems) = repaired([user([text("one")]), user([text("two")])]);
     assert_eq!(messages, [user([text("one"), text("two")])]);
-    assert_eq!(said, Vec::<String>::new());
+    assert_eq!(problems, Vec::<String>::new());
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_result_after_another_message_of_the_person_is_not_lost() {
 
 #[test]
 fn two_answers_in_a_row_are_joined_and_keep_their_results() {
-    let (messages, said) = repaired([
+    let (messages, problems) = repaired([
         user([text("hi")]),
         assistant([call("a")]),
         assistant([call("b")]),
@@ -155,19 +155,19 @@ fn two_answers_in_a_row_are_joined_and_keep_their_results() {
             user([result("a"), result("b")])
         ]
     );
-    assert_eq!(said, ["joined two answers in a row"]);
+    assert_eq!(problems, ["joined two answers in a row"]);
 }
 
 #[test]
 fn an_answer_without_a_question_is_left_out_with_its_results() {
-    let (messages, said) = repaired([
+    let (messages, problems) = repaired([
         assistant([call("a")]),
         user([result("a"), text("hi")]),
         assistant([text("hello")]),
     ]);
     assert_eq!(messages, [user([text("hi")]), assistant([text("hello")])]);
     assert_eq!(
-        said,
+        problems,
         [
             "removed an answer without a question",
             "removed a result without a call (a)"
@@ -177,18 +177,18 @@ fn an_answer_without_a_question_is_left_out_with_its_results() {
 
 #[test]
 fn empty_texts_and_empty_messages_are_left_out() {
-    let (messages, said) = repaired([
+    let (messages, problems) = repaired([
         user([text("hi"), text(" \n")]),
         assistant([text("")]),
         user([text("there")]),
     ]);
     assert_eq!(messages, [user([text("hi"), text("there")])]);
-    assert_eq!(said, ["removed empty texts"]);
+    assert_eq!(problems, ["removed empty texts"]);
 }
 
 #[test]
 fn an_id_of_an_earlier_answer_is_renamed_in_call_and_result() {
-    let (messages, said) = repaired([
+    let (messages, problems) = repaired([
         user([text("hi")]),
         assistant([call("a")]),
         user([named_result("a", "first")]),
@@ -202,7 +202,7 @@ fn an_id_of_an_earlier_answer_is_renamed_in_call_and_result() {
             user([named_result("a_2", "second")])
         ]
     );
-    assert_eq!(said, ["renamed a second call with the id a"]);
+    assert_eq!(problems, ["renamed a second call with the id a"]);
 }
 
 #[test]
@@ -236,9 +236,12 @@ fn calls_of_the_person_and_results_of_the_model_are_left_out() {
         assistant([result("a"), text("hello")]),
     ];
     assert!(!is_sound(&messages));
-    let (messages, said) = repaired(messages);
+    let (messages, problems) = repaired(messages);
     assert_eq!(messages, [user([text("hi")]), assistant([text("hello")])]);
-    assert_eq!(said, ["removed calls and results from the wrong side"; 2]);
+    assert_eq!(
+        problems,
+        ["removed calls and results from the wrong side"; 2]
+    );
 }
 
 /// Random blocks, with few ids, so that they collide.
@@ -293,10 +296,10 @@ proptest! {
     #[test]
     fn any_history_can_be_repaired_and_stays_repaired(messages in prop::collection::vec(message(), 0..12)) {
         let mut repaired = messages.clone();
-        let said = repair(&mut repaired);
+        let problems = repair(&mut repaired);
         prop_assert!(is_sound(&repaired), "{:#?}", repaired);
         prop_assert_eq!(words(&repaired), words(&messages));
-        let joined_only = said.is_empty();
+        let joined_only = problems.is_empty();
         let mut again = repaired.clone();
         prop_assert_eq!(repair(&mut again), Vec::<String>::new());
         prop_assert_eq!(&again, &repaired);

@@ -31,7 +31,7 @@ fn request(attempt: u32) -> Record {
     }
 }
 
-fn said(text: &str) -> Record {
+fn prompt(text: &str) -> Record {
     Record::Text { text: text.into() }
 }
 
@@ -162,8 +162,8 @@ fn session() -> Vec<Record> {
             block: thought.clone(),
             call: None,
         },
-        said("I read "),
-        said("two."),
+        prompt("I read "),
+        prompt("two."),
         called("a"),
         begun("a"),
         called("b"),
@@ -188,9 +188,9 @@ fn session() -> Vec<Record> {
         answered(&[thought, text("I read two."), call("a"), call("b")]),
         delivered(&["a", "b"], &[text("do something else")]),
         request(0),
-        said("Broken off before a call"),
+        prompt("Broken off before a call"),
         request(1),
-        said("And "),
+        prompt("And "),
         called("c"),
         begun("c"),
         finished("c"),
@@ -198,10 +198,10 @@ fn session() -> Vec<Record> {
         delivered(&["c"], &[]),
         user("be quick"),
         request(0),
-        said("A pause."),
+        prompt("A pause."),
         answered(&[text("A pause.")]),
         request(0),
-        said("Done."),
+        prompt("Done."),
         answered(&[text("Done.")]),
         over(),
         run,
@@ -263,10 +263,10 @@ fn wherever_the_log_ends_no_result_is_lost_and_only_a_pause_needs_a_repair() {
         let records = &records[..end];
         let mut messages = messages(records);
         messages.push(Message::user("go on"));
-        let said = repair::repair(&mut messages);
+        let problems = repair::repair(&mut messages);
         assert!(
-            said.is_empty() || said == ["joined two answers in a row"],
-            "after {end}: {said:?}"
+            problems.is_empty() || problems == ["joined two answers in a row"],
+            "after {end}: {problems:?}"
         );
         assert_no_result_is_lost(records, &messages, end);
     }
@@ -305,25 +305,26 @@ fn an_interrupted_call_gets_a_result_with_what_is_known_about_it() {
     let records = [
         user("begin"),
         request(0),
-        said("Two."),
+        prompt("Two."),
         called("a"),
         called("b"),
         called("c"),
         begun("a"),
         begun("b"),
+        reached("b", Phase::Running),
         finished("a"),
     ];
-    let told = |id: &str, text: &str| Block::ToolResult(ToolResult::error(id.into(), text));
+    let error_result = |id: &str, text: &str| Block::ToolResult(ToolResult::error(id.into(), text));
     let expected = [
         Message::user("begin"),
         answer(&[Block::text("Two."), call("a"), call("b"), call("c")]),
         Message::from_user(vec![
             Block::ToolResult(result("a")),
-            told(
+            error_result(
                 "b",
                 "Interrupted: agent-tui ended while Read ran. It may have had effects; it was not run again",
             ),
-            told(
+            error_result(
                 "c",
                 "Interrupted: agent-tui ended before Read was started. It was not run",
             ),
@@ -340,9 +341,9 @@ fn an_answer_that_was_requested_again_occurs_once() {
     let records = [
         user("begin"),
         request(0),
-        said("Hel"),
+        prompt("Hel"),
         request(1),
-        said("Hello"),
+        prompt("Hello"),
         answered(&[Block::text("Hello")]),
         over(),
     ];
@@ -390,7 +391,9 @@ fn a_reused_id_is_a_new_call() {
 #[test]
 fn several_conversations_share_a_log_and_do_not_disturb_each_other() {
     let other = AgentId(7);
-    let records = session();
+    // Runs of the program concern all conversations.
+    let is_run = |record: &Record| matches!(record, Record::Run { .. });
+    let records: Vec<Record> = session().into_iter().filter(|it| !is_run(it)).collect();
     // The other conversation is always one record behind.
     let mut lines = Vec::new();
     for (at, record) in records.iter().enumerate() {
@@ -423,7 +426,7 @@ fn killed_while_asking() -> Vec<Record> {
     vec![
         user("go"),
         request(0),
-        said("I look."),
+        prompt("I look."),
         called("a"),
         begun("a"),
         finished("a"),
@@ -445,7 +448,7 @@ fn killed_while_asking() -> Vec<Record> {
         answered(&[Block::text("I look."), call("a"), call("b"), call("c")]),
         delivered(&["a", "b", "c"], &[]),
         request(0),
-        said("Done."),
+        prompt("Done."),
         answered(&[Block::text("Done.")]),
         over(),
     ]
@@ -477,8 +480,8 @@ fn only_a_question_without_an_answer_is_open() {
     let records = killed_while_asking();
     let open = |length: usize| {
         let history = history(&records[..length]);
-        let unanswered = history.unanswered()?;
-        Some(unanswered.open.clone())
+        let unfinished = history.unfinished().filter(|it| it.may_ask())?;
+        Some(unfinished.open.clone())
     };
     let waiting = (CallRef::from("b"), Progress::Waiting { ran: false });
     assert_eq!(open(9), Some(vec![waiting]));
@@ -486,8 +489,10 @@ fn only_a_question_without_an_answer_is_open() {
     assert_eq!(open(10), Some(vec![waiting, behind]));
     assert_eq!(open(11), open(10), "the next run has begun");
     assert_eq!(open(14), open(10), "killed again");
+    let starting = (CallRef::from("b"), Progress::Starting);
+    assert_eq!(open(8), Some(vec![starting]), "about to be asked");
     for (length, what) in [
-        (8, "not asked"),
+        (7, "not begun"),
         (15, "answered"),
         (16, "runs"),
         (17, "ran"),
@@ -496,5 +501,5 @@ fn only_a_question_without_an_answer_is_open() {
     }
     let mut later = records[..10].to_vec();
     later.push(user("something else"));
-    assert_eq!(history(&later).unanswered(), None);
+    assert_eq!(history(&later).unfinished(), None);
 }

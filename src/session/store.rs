@@ -35,6 +35,8 @@ pub enum StoreError {
     Ambiguous(String),
     #[error("no session to continue in this directory")]
     NothingToContinue,
+    #[error("another agent-tui is using this session")]
+    InUse,
     #[error("`{path}`: {problem}")]
     Unusable { path: PathBuf, problem: OpenError },
 }
@@ -69,10 +71,18 @@ impl Store {
     }
 
     pub fn open(&self, found: &Found) -> Result<(Log, Contents), StoreError> {
-        Log::open(&found.path).map_err(|problem| StoreError::Unusable {
-            path: found.path.clone(),
-            problem,
+        Log::open(&found.path).map_err(|problem| match problem {
+            OpenError::InUse => StoreError::InUse,
+            problem @ OpenError::Io(_) => StoreError::Unusable {
+                path: found.path.clone(),
+                problem,
+            },
         })
+    }
+
+    /// Whether a program has the session open now.
+    pub fn is_open(found: &Found) -> bool {
+        super::log::is_locked(&found.path)
     }
 
     /// Copies a session, so that the original stays as it is.

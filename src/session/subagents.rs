@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::events;
 use super::history::History;
 use super::record::{Line, Record};
-use super::telling;
+use super::unfinished::Unfinished;
 use crate::protocol::{AgentId, CallOutcome, CallRef, Ending, TurnSummary};
 
 /// The subagents of earlier runs.
@@ -15,6 +16,22 @@ pub struct PastSubagents {
     pub last: AgentId,
     /// Those that were left in the background, oldest first.
     pub background: Vec<PastSubagent>,
+    /// Those that waited for the person when the last run ended, or were about to ask.
+    pub asking: Vec<AskingSubagent>,
+}
+
+/// A subagent that can continue where the end of the program has stopped it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskingSubagent {
+    pub agent: AgentId,
+    /// The call that started it.
+    pub call: CallRef,
+    /// The name of its type.
+    pub kind: String,
+    pub description: String,
+    pub model: String,
+    pub background: bool,
+    pub history: History,
 }
 
 /// A subagent that was left in the background. It is over: if nothing else ended it, the end of the program did.
@@ -36,6 +53,7 @@ impl Default for PastSubagents {
         Self {
             last: AgentId::MAIN,
             background: Vec::new(),
+            asking: Vec::new(),
         }
     }
 }
@@ -44,13 +62,19 @@ impl PastSubagents {
     pub fn of(lines: &[Line]) -> Self {
         let mut background = in_background(lines);
         let mut histories: BTreeMap<AgentId, History> = BTreeMap::new();
+        let mut asking: Vec<AskingSubagent> = Vec::new();
         for line in lines {
-            let Some(subagent) = background.get_mut(&line.agent) else {
+            if let Record::Run { .. } = line.record {
+                histories.values_mut().for_each(History::end);
+            }
+            if !line.agent.is_subagent() {
                 continue;
-            };
+            }
             let history = histories.entry(line.agent).or_default();
             history.take(&line.record);
-            if let Some(summary) = telling::summary(line.record.clone(), history) {
+            asking.extend(started(line, background.contains_key(&line.agent)));
+            let summary = events::summary(line.record.clone(), history);
+            if let Some((subagent, summary)) = background.get_mut(&line.agent).zip(summary) {
                 subagent.summary = summary;
                 subagent.cut_off = false;
             }
@@ -62,11 +86,39 @@ impl PastSubagents {
                 subagent.calls = history.last_call();
             }
         }
+        asking.retain_mut(|subagent| {
+            subagent.history = histories.remove(&subagent.agent).unwrap_or_default();
+            let unfinished = subagent.history.unfinished();
+            unfinished.is_some_and(Unfinished::may_ask)
+        });
         Self {
-            last: telling::last_agent(lines),
+            last: events::last_agent(lines),
             background: background.into_values().collect(),
+            asking,
         }
     }
+}
+
+fn started(line: &Line, background: bool) -> Option<AskingSubagent> {
+    let Record::Started {
+        call,
+        agent_type,
+        description,
+        model,
+        ..
+    } = &line.record
+    else {
+        return None;
+    };
+    Some(AskingSubagent {
+        agent: line.agent,
+        call: *call,
+        kind: agent_type.clone(),
+        description: description.clone(),
+        model: model.clone(),
+        background,
+        history: History::default(),
+    })
 }
 
 /// Those that were started in the background, or moved there later.

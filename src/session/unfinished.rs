@@ -13,8 +13,10 @@ pub enum Progress {
     Queued,
     /// It waits for the person's answer. `ran` if its tool was running when it asked.
     Waiting { ran: bool },
-    /// It was started and does not wait: it may have had effects.
-    Begun,
+    /// It was checked, or its permission was decided. Its tool was not started yet.
+    Starting,
+    /// Its tool was started: it may have had effects.
+    Begun { answered: bool },
 }
 
 /// The progress of calls, as the records tell it.
@@ -23,6 +25,7 @@ pub struct Calls {
     begun: HashSet<CallRef>,
     ran: HashSet<CallRef>,
     waiting: HashSet<CallRef>,
+    answered: HashSet<CallRef>,
 }
 
 impl Calls {
@@ -30,9 +33,16 @@ impl Calls {
         match record {
             Record::Begun { call } => {
                 self.begun.insert(*call);
-                self.ran.remove(call);
                 self.waiting.remove(call);
+                self.answered.remove(call);
+                self.ran.remove(call);
             }
+            // The person decides next; the question is about to be asked.
+            Record::Decision {
+                call,
+                settled: false,
+                ..
+            } => drop(self.waiting.insert(*call)),
             Record::Reached { call, phase } => match phase {
                 Phase::WaitingForApproval => drop(self.waiting.insert(*call)),
                 Phase::Running => {
@@ -41,19 +51,23 @@ impl Calls {
                 }
                 Phase::Validating | Phase::InHooks | Phase::Finishing => {}
             },
-            Record::Answered { call } | Record::Result { call, .. } => {
+            Record::Answered { call } => {
                 self.waiting.remove(call);
+                self.answered.insert(*call);
             }
+            Record::Result { call, .. } => drop(self.waiting.remove(call)),
             _ => {}
         }
     }
 
     pub fn progress(&self, call: CallRef) -> Progress {
+        let (ran, answered) = (self.ran.contains(&call), self.answered.contains(&call));
         if self.waiting.contains(&call) {
-            let ran = self.ran.contains(&call);
             Progress::Waiting { ran }
+        } else if ran || answered {
+            Progress::Begun { answered }
         } else if self.begun.contains(&call) {
-            Progress::Begun
+            Progress::Starting
         } else {
             Progress::Queued
         }
@@ -78,15 +92,11 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// How many calls can continue when the session is resumed.
-    pub fn continuing(&self) -> usize {
-        let can = |(_, progress): &&(CallRef, Progress)| *progress != Progress::Begun;
-        self.open.iter().filter(can).count()
-    }
-
-    /// Whether a call waits for an answer of the person.
-    pub fn asks(&self) -> bool {
-        let mut open = self.open.iter();
-        open.any(|(_, progress)| matches!(progress, Progress::Waiting { .. }))
+    /// Whether a call waits for an answer of the person, or was about to ask when the run ended.
+    pub fn may_ask(&self) -> bool {
+        self.open.iter().any(|(_, progress)| match progress {
+            Progress::Waiting { .. } | Progress::Starting => true,
+            Progress::Queued | Progress::Begun { .. } => false,
+        })
     }
 }

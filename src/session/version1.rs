@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::record::{Line, Record, VERSION};
 use crate::protocol::{
-    AgentId, Block, CallNumbers, CallOutcome, CallRef, ForPerson, Note, ResultBlock, Seq, ToolCall,
-    ToolResult, WireId,
+    AgentId, Block, CallNumbers, CallOutcome, CallRef, ForPerson, Note, Phase, ResultBlock, Seq,
+    ToolCall, ToolResult, WireId,
 };
 
 #[cfg(test)]
@@ -136,8 +136,8 @@ impl Converter {
             Record::End { took_ms, .. } => {
                 let began = self.turn_began.take();
                 // A missing time is computed from the times of the lines.
-                let told = *took_ms > 0 || !self.is_old();
-                if let Some(began) = began.filter(|_| !told) {
+                let has_time = *took_ms > 0 || !self.is_old();
+                if let Some(began) = began.filter(|_| !has_time) {
                     *took_ms = line.at_ms.saturating_sub(began);
                 }
             }
@@ -174,7 +174,14 @@ impl Converter {
             Old::Call { call } => Some(Record::Call {
                 call: self.calls.admit(call),
             }),
-            Old::Begun { call } => known(&call).map(|call| Record::Begun { call }),
+            // Version 1 did not say when the work began: it may have had effects from here on.
+            Old::Begun { call } => {
+                let begun = known(&call).map(|call| {
+                    let phase = Phase::Running;
+                    [Record::Begun { call }, Record::Reached { call, phase }]
+                });
+                return begun.into_iter().flatten().collect();
+            }
             Old::Rewritten { call, input, by } => known(&call).map(|call| Record::Rewritten {
                 call,
                 input: input.into(),
@@ -187,7 +194,7 @@ impl Converter {
                 cause,
             } => known(&call).map(|call| Record::Decision {
                 call,
-                by: in_short(&decision, &reason, &cause),
+                by: summary(&decision, &reason, &cause),
                 settled: decision != "ask",
                 note: None,
                 decision,
@@ -277,7 +284,7 @@ fn result_of(call: CallRef, mut result: ToolResult) -> Record {
     }
 }
 
-fn in_short(decision: &str, reason: &str, cause: &str) -> String {
+fn summary(decision: &str, reason: &str, cause: &str) -> String {
     let decided = match decision {
         "allow" => "allowed",
         "deny" => "denied",

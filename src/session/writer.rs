@@ -26,11 +26,11 @@ struct Shared {
 pub struct Written {
     pub record: Recorded,
     /// What has changed about the log itself.
-    pub news: Vec<News>,
+    pub changes: Vec<LogChange>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum LogChange {
     /// The file had been changed by another program, and was written again as a whole.
     Restored { path: PathBuf, loss: Loss },
     /// It can no longer be written.
@@ -55,20 +55,20 @@ impl Writer {
     pub fn write(&self, agent: AgentId, record: &Record) -> Written {
         let mut shared = self.shared();
         let (record, saved) = shared.log.append(agent, record);
-        let news = shared.news(&saved);
-        Written { record, news }
+        let changes = shared.changes_after(&saved);
+        Written { record, changes }
     }
 
     /// Checks, before the program ends, that the log file is in its place.
-    pub fn make_sure(&self) -> Vec<News> {
+    pub fn ensure_saved(&self) -> Vec<LogChange> {
         let mut shared = self.shared();
-        let saved = shared.log.make_sure();
-        shared.news(&saved)
+        let saved = shared.log.ensure_saved();
+        shared.changes_after(&saved)
     }
 
     /// Whether there is a file at all.
-    pub fn is_kept(&self) -> bool {
-        self.shared().log.is_kept()
+    pub fn has_file(&self) -> bool {
+        self.shared().log.has_file()
     }
 
     pub fn path(&self) -> PathBuf {
@@ -87,17 +87,17 @@ impl Writer {
 
 impl Shared {
     /// What has changed about the log after a write.
-    fn news(&mut self, written: &io::Result<Saved>) -> Vec<News> {
+    fn changes_after(&mut self, written: &io::Result<Saved>) -> Vec<LogChange> {
         let path = || self.log.path().to_owned();
-        let mut news = Vec::new();
+        let mut changes = Vec::new();
         if let Ok(Saved::Restored(loss)) = *written {
             let path = path();
-            news.push(News::Restored { path, loss });
+            changes.push(LogChange::Restored { path, loss });
         }
         if written.is_err() != self.unsaved {
-            news.push(match written {
-                Ok(_) => News::SavedAgain,
-                Err(error) => News::Unsaved {
+            changes.push(match written {
+                Ok(_) => LogChange::SavedAgain,
+                Err(error) => LogChange::Unsaved {
                     path: path(),
                     problem: plain(error),
                     error: error.to_string(),
@@ -105,7 +105,7 @@ impl Shared {
             });
             self.unsaved = written.is_err();
         }
-        news
+        changes
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
     use std::collections::HashSet;
     use std::path::Path;
 
-    use super::{News, Writer};
+    use super::{LogChange, Writer};
     use crate::protocol::AgentId;
     use crate::session::log::{Log, Loss, read_file};
     use crate::session::{History, Record};
@@ -123,7 +123,7 @@ mod tests {
         Writer::new(Log::create(&folder.join("s.jsonl")).expect("a new log"))
     }
 
-    fn said(text: impl Into<String>) -> Record {
+    fn prompt(text: impl Into<String>) -> Record {
         let message = crate::protocol::Message::user(text);
         Record::User { message }
     }
@@ -135,7 +135,7 @@ mod tests {
         let write = |agent: u32| {
             let writer = writer.clone();
             let numbers = (0..100).map(move |number| {
-                let record = said(format!("{agent}/{number}"));
+                let record = prompt(format!("{agent}/{number}"));
                 writer.write(AgentId(agent), &record).record.seq
             });
             numbers.collect::<Vec<_>>()
@@ -179,19 +179,22 @@ mod tests {
         let folder = tempfile::tempdir().expect("a directory");
         let writer = writer(folder.path());
         let path = writer.path();
-        assert_eq!(writer.write(AgentId::MAIN, &said("one")).news, []);
+        assert_eq!(writer.write(AgentId::MAIN, &prompt("one")).changes, []);
         std::fs::remove_file(&path).expect("removed");
         let loss = Loss::Removed;
-        let news = writer.write(AgentId(7), &said("two")).news;
-        assert_eq!(news, [News::Restored { path, loss }]);
-        assert_eq!(writer.write(AgentId::MAIN, &said("three")).news, []);
+        let changes = writer.write(AgentId(7), &prompt("two")).changes;
+        assert_eq!(changes, [LogChange::Restored { path, loss }]);
+        assert_eq!(writer.write(AgentId::MAIN, &prompt("three")).changes, []);
         std::fs::remove_dir_all(folder.path()).expect("removed");
         std::fs::write(folder.path(), "in the way").expect("written");
-        let news = writer.write(AgentId::MAIN, &said("four")).news;
-        assert!(matches!(news[..], [News::Unsaved { .. }]), "{news:?}");
-        assert_eq!(writer.write(AgentId(7), &said("five")).news, []);
+        let changes = writer.write(AgentId::MAIN, &prompt("four")).changes;
+        assert!(
+            matches!(changes[..], [LogChange::Unsaved { .. }]),
+            "{changes:?}"
+        );
+        assert_eq!(writer.write(AgentId(7), &prompt("five")).changes, []);
         std::fs::remove_file(folder.path()).expect("removed");
-        let news = writer.make_sure();
-        assert!(news.contains(&News::SavedAgain), "{news:?}");
+        let changes = writer.ensure_saved();
+        assert!(changes.contains(&LogChange::SavedAgain), "{changes:?}");
     }
 }

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::read;
 use super::tool::ToolSettings;
@@ -63,6 +64,8 @@ pub(super) struct File {
     pub(super) theme: Option<String>,
     /// Commands to run when something happens. In a project: only once it is trusted.
     pub(super) hooks: HooksFile,
+    /// MCP servers, by name, as in `.mcp.json`. In a project: only once it is trusted.
+    pub(super) mcp_servers: BTreeMap<String, Value>,
     /// Run no hooks at all.
     pub(super) disable_all_hooks: Option<bool>,
     /// Sandbox for commands.

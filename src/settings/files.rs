@@ -10,7 +10,12 @@ use crate::config::json::without_comments;
 use crate::config::{LONGEST_FILE, is_missing, read_named, read_regular};
 
 /// Folders of a project that have settings; `.claude` is for people who use Claude Code as well.
-pub const FOLDERS: [&str; 2] = [".claude", ".agent-tui"];
+pub const FOLDERS: [&str; 2] = [CLAUDE, ".agent-tui"];
+/// The folder of Claude Code, in projects and in the home directory.
+pub const CLAUDE: &str = ".claude";
+
+/// The project's file with MCP servers, in the format of Claude Code.
+pub const SERVERS_FILE: &str = ".mcp.json";
 
 /// On some file systems, two changes within this many seconds may have the same time.
 const COARSEST_CLOCK: i64 = 3;
@@ -74,6 +79,9 @@ enum Stamp {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
     pub layers: Vec<Layer>,
+    /// The project's `.mcp.json`. It is not a settings file, but the trust review and the reader of its servers must
+    /// see the same content.
+    pub servers: Option<Layer>,
 }
 
 impl Owner {
@@ -107,10 +115,26 @@ impl Files {
             let name = path.display().to_string();
             layers.push(Layer::read(Owner::Named, path.to_owned(), name));
         }
-        Self { layers }
+        let servers = workspace.join(SERVERS_FILE);
+        Self {
+            layers,
+            servers: Some(Layer::read(
+                Owner::Project,
+                servers,
+                SERVERS_FILE.to_owned(),
+            )),
+        }
     }
 
-    /// Whether a file has changed since it was read. Costs a few file system calls, for every decision.
+    /// Only these settings files.
+    pub fn of(layers: Vec<Layer>) -> Self {
+        Self {
+            layers,
+            servers: None,
+        }
+    }
+
+    /// Whether a settings file has changed since it was read. Costs a few file system calls, for every decision.
     pub fn changed(&self) -> bool {
         self.layers.iter().any(Layer::changed)
     }
@@ -118,15 +142,16 @@ impl Files {
     /// The current files; unchanged ones are not read again.
     #[must_use]
     pub fn again(&self) -> Self {
-        let layers = self.layers.iter().map(|layer| {
+        let current = |layer: &Layer| {
             if layer.changed() {
                 layer.again()
             } else {
                 layer.clone()
             }
-        });
+        };
         Self {
-            layers: layers.collect(),
+            layers: self.layers.iter().map(current).collect(),
+            servers: self.servers.as_ref().map(current),
         }
     }
 }
@@ -323,7 +348,7 @@ mod tests {
         let folder = home.path().join("work/.agent-tui");
         std::fs::create_dir_all(&folder).expect("made");
         let file = folder.join("settings.local.json");
-        let said = |make: &dyn Fn(&Path)| {
+        let message = |make: &dyn Fn(&Path)| {
             make(&file);
             let content = local(&project(home.path()));
             let gone = std::fs::remove_file(&file).or_else(|_| std::fs::remove_dir(&file));
@@ -337,20 +362,20 @@ mod tests {
             let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
             rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).expect("a pipe");
         };
-        assert_eq!(said(&fifo), "it is not a regular file");
+        assert_eq!(message(&fifo), "it is not a regular file");
         assert_eq!(
-            said(&|path| std::fs::create_dir(path).expect("made")),
+            message(&|path| std::fs::create_dir(path).expect("made")),
             "it is not a regular file"
         );
-        let link_loop = said(&|path| symlink(path, path).expect("linked"));
+        let link_loop = message(&|path| symlink(path, path).expect("linked"));
         assert!(link_loop.contains("symbolic links"), "{link_loop}");
-        let long = said(&|path| {
+        let long = message(&|path| {
             let file = std::fs::File::create(path).expect("made");
             file.set_len(100 << 20).expect("100 MB");
         });
         assert!(long.contains("longer than"), "{long}");
         assert_eq!(
-            said(&|path| std::fs::write(path, b"{\n\"a\": \"\xff\"}").expect("written")),
+            message(&|path| std::fs::write(path, b"{\n\"a\": \"\xff\"}").expect("written")),
             "it is not UTF-8 in line 2"
         );
     }

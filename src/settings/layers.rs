@@ -8,7 +8,7 @@ use super::read::{self, Group, Reading, Unknown};
 use super::{Settings, SettingsError, Sourced, Trust};
 use crate::config::json::{Inside, Wrong, place};
 use crate::hooks::HooksFile;
-use crate::permissions::names::meant;
+use crate::permissions::names::tools_meant;
 use crate::permissions::{RuleList, Source};
 use crate::process::sandbox::Unasked;
 use crate::protocol::{Mode, WebSearch};
@@ -77,7 +77,7 @@ impl Settings {
             Content::Missing => return,
             Content::Text(text) => text,
             Content::Unreadable(problem) => {
-                self.doubt(layer, "*");
+                self.ask_for_tools(layer, "*");
                 return self.errors.push(SettingsError::Unreadable {
                     path: layer.path.clone(),
                     problem: problem.clone(),
@@ -99,7 +99,7 @@ impl Settings {
         let reading = match read::read::<File>(text, keys(), &groups) {
             Ok(reading) => reading,
             Err(wrong) => {
-                self.doubt(layer, "*");
+                self.ask_for_tools(layer, "*");
                 return self.wrong(layer, wrong);
             }
         };
@@ -123,7 +123,7 @@ impl Settings {
             // A hook that cannot be understood may also have denied something.
             let about_hooks = keys.first() == Some(&"hooks") && page.trust == Trust::Full;
             if about_rules || about_hooks {
-                self.doubt(layer, "*");
+                self.ask_for_tools(layer, "*");
             }
             // If Claude Code understands a key differently, that is not the person's mistake.
             if layer.owner == Owner::Claude && !about_rules && !about_hooks {
@@ -134,7 +134,7 @@ impl Settings {
         }
         for unknown in reading.unknown {
             if may_forbid(&unknown, layer.owner) {
-                self.doubt(layer, "*");
+                self.ask_for_tools(layer, "*");
                 self.wrong(layer, unknown.wrong);
             } else if layer.owner != Owner::Claude {
                 self.warn_at(layer, &unknown.wrong);
@@ -171,7 +171,7 @@ impl Settings {
                 left_out = true;
                 continue;
             }
-            let said = match self.rules.add(list, rule, &page.source) {
+            let added = match self.rules.add(list, rule, &page.source) {
                 Ok(None) => continue,
                 Ok(Some(warning)) => Ok(warning.0),
                 Err(problem) => Err(problem),
@@ -182,14 +182,14 @@ impl Settings {
                 column,
                 problem: shortened(problem),
             };
-            match (said, list) {
+            match (added, list) {
                 (Ok(warning), _) => self.warn_at(page.layer, &wrong(&warning)),
                 (Err(problem), RuleList::Allow) => {
                     let problem = format!("{problem}; ignored");
                     self.warn_at(page.layer, &wrong(&problem));
                 }
                 (Err(problem), RuleList::Deny | RuleList::Ask) => {
-                    self.doubt(page.layer, meant(rule));
+                    self.ask_for_tools(page.layer, tools_meant(rule));
                     self.wrong(page.layer, wrong(&problem));
                 }
             }
@@ -378,7 +378,7 @@ impl Settings {
     }
 
     /// Something that may have denied calls of these tools cannot be understood: they ask.
-    fn doubt(&mut self, layer: &Layer, tools: &str) {
+    fn ask_for_tools(&mut self, layer: &Layer, tools: &str) {
         let source = Source::broken(&layer.path, &layer.name);
         let known = self.rules.ask.iter();
         if known

@@ -25,7 +25,7 @@ const OF_PROJECT: &str = "Notes of this project (from its files)\n\n\
 
 /// Whether the person trusts the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum ProjectTrust {
     /// The person has trusted what it wants.
     Trusted,
     /// The person has not been asked.
@@ -42,7 +42,7 @@ pub struct Memory {
 }
 
 /// The person's memory file, then those of every directory from the repository's root to the workspace.
-pub fn memory(config_dir: &Path, workspace: &Path, standing: Standing) -> Memory {
+pub fn memory(config_dir: &Path, workspace: &Path, trust: ProjectTrust) -> Memory {
     let own = config_dir.join("AGENTS.md");
     let mut parts = Vec::new();
     let mut left_out = Vec::new();
@@ -64,9 +64,9 @@ pub fn memory(config_dir: &Path, workspace: &Path, standing: Standing) -> Memory
         .filter_map(|directory| of(directory, "AGENTS.md").or_else(|| of(directory, "CLAUDE.md")))
         .collect();
     if !files.is_empty() {
-        let heading = match standing {
-            Standing::Trusted => OF_TRUSTED_PROJECT,
-            Standing::Unknown => OF_PROJECT,
+        let heading = match trust {
+            ProjectTrust::Trusted => OF_TRUSTED_PROJECT,
+            ProjectTrust::Unknown => OF_PROJECT,
         };
         parts.push(format!("{heading}\n\n{}", files.join("\n\n")));
     }
@@ -159,11 +159,11 @@ mod tests {
             work.join("AGENTS.md").display()
         );
         assert_eq!(
-            memory(&config, &work, Standing::Unknown).parts,
+            memory(&config, &work, ProjectTrust::Unknown).parts,
             [own.clone(), format!("{OF_PROJECT}\n\n{project}")]
         );
         assert_eq!(
-            memory(&config, &work, Standing::Trusted).parts,
+            memory(&config, &work, ProjectTrust::Trusted).parts,
             [own, format!("{OF_TRUSTED_PROJECT}\n\n{project}")]
         );
     }
@@ -178,22 +178,22 @@ mod tests {
         std::fs::write(home.join(".ssh/id_fake"), "KEY").expect("write");
         std::fs::write(home.join("AGENTS.md"), "of the root").expect("write");
         std::fs::write(work.join("docs/agents.md"), "of the docs").expect("write");
-        let said = |target: &str| {
+        let notices = |target: &str| {
             let _ = std::fs::remove_file(work.join("AGENTS.md"));
             std::os::unix::fs::symlink(target, work.join("AGENTS.md")).expect("ln");
-            memory(&dir.path().join("config"), &work, Standing::Trusted)
+            memory(&dir.path().join("config"), &work, ProjectTrust::Trusted)
                 .parts
                 .concat()
         };
-        let out = said("../.ssh/id_fake");
+        let out = notices("../.ssh/id_fake");
         assert!(!out.contains("KEY") && out.contains("of the root"), "{out}");
-        assert!(said("docs/agents.md").contains("of the docs"));
+        assert!(notices("docs/agents.md").contains("of the docs"));
     }
 
     #[test]
     fn without_memory_files_there_is_no_text() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let memory = memory(dir.path(), dir.path(), Standing::Unknown);
+        let memory = memory(dir.path(), dir.path(), ProjectTrust::Unknown);
         assert_eq!(memory, Memory::default());
     }
 
@@ -208,7 +208,7 @@ mod tests {
         long.set_len(50_000_000).expect("grown");
         std::fs::create_dir(config.join("AGENTS.md")).expect("mkdir");
         std::os::unix::fs::symlink("/etc/hosts", work.join("CLAUDE.md")).expect("linked");
-        let memory = memory(&config, &work, Standing::Unknown);
+        let memory = memory(&config, &work, ProjectTrust::Unknown);
         assert_eq!(memory.parts, [""; 0]);
         let reasons = [
             "config/AGENTS.md` is not sent to the model: it is not a regular file",
@@ -216,8 +216,8 @@ mod tests {
             "work/CLAUDE.md` is not sent to the model: it is a link that points outside the project",
         ];
         assert_eq!(memory.left_out.len(), reasons.len(), "{memory:?}");
-        for (said, reason) in memory.left_out.iter().zip(reasons) {
-            assert!(said.ends_with(reason), "{said}");
+        for (notices, reason) in memory.left_out.iter().zip(reasons) {
+            assert!(notices.ends_with(reason), "{notices}");
         }
     }
 }

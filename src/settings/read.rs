@@ -63,14 +63,14 @@ pub fn read<T: DeserializeOwned + Default>(
             problem,
         });
     }
-    let sheet = Sheet {
+    let file = ParsedFile {
         text,
         node: &node,
         groups,
     };
-    let unknown = sheet.unknown(known);
-    let mut faults = sheet.twice();
-    faults.extend(sheet.no_groups());
+    let unknown = file.unknown(known);
+    let mut faults = file.duplicates();
+    faults.extend(file.no_groups());
     if faults.is_empty()
         && let Ok(value) = serde_json::from_str(text)
     {
@@ -81,17 +81,17 @@ pub fn read<T: DeserializeOwned + Default>(
             node,
         });
     }
-    for path in sheet.paths(known) {
+    for path in file.paths(known) {
         if faults.iter().any(|fault| path.starts_with(&fault.keys)) {
             continue;
         }
-        if let Err(error) = serde_json::from_str::<T>(&sheet.only(&|other| other == path)) {
-            let wrong = sheet.wrong(&error);
+        if let Err(error) = serde_json::from_str::<T>(&file.only(&|other| other == path)) {
+            let wrong = file.wrong(&error);
             faults.push(Fault { keys: path, wrong });
         }
     }
     let is_wrong = |path: &[String]| faults.iter().any(|fault| path.starts_with(&fault.keys));
-    let good = sheet.only(&|path| !is_wrong(path));
+    let good = file.only(&|path| !is_wrong(path));
     let value = serde_json::from_str(&good).unwrap_or_default();
     Ok(Reading {
         value,
@@ -108,13 +108,13 @@ pub fn fields<T: JsonSchema>() -> Vec<String> {
     properties.map_or_else(Vec::new, |properties| properties.keys().cloned().collect())
 }
 
-struct Sheet<'t> {
+struct ParsedFile<'t> {
     text: &'t str,
     node: &'t Node,
     groups: &'t [Group],
 }
 
-impl Sheet<'_> {
+impl ParsedFile<'_> {
     /// The group with this name, if the value is an object.
     fn group(&self, name: &str, value: &Node) -> Option<&Group> {
         let mut groups = self.groups.iter();
@@ -138,7 +138,7 @@ impl Sheet<'_> {
         paths
     }
 
-    fn twice(&self) -> Vec<Fault> {
+    fn duplicates(&self) -> Vec<Fault> {
         let repeated = self.node.repeated().map(|member| (None, member));
         let group = self.node.members().iter();
         let group = group.filter(|member| self.group(&member.name, &member.value).is_some());
@@ -183,34 +183,35 @@ impl Sheet<'_> {
 
     fn unknown(&self, known: &'static [String]) -> Vec<Unknown> {
         let mut unknown = Vec::new();
-        let mut look = |members: &[json::Member], known: &'static [String], group: Option<&str>| {
-            for member in members {
-                let name = member.name.as_str();
-                if known.contains(&member.name) || name == "$schema" {
-                    continue;
+        let mut check =
+            |members: &[json::Member], known: &'static [String], group: Option<&str>| {
+                for member in members {
+                    let name = member.name.as_str();
+                    if known.contains(&member.name) || name == "$schema" {
+                        continue;
+                    }
+                    let (line, column) = place(self.text, member.start);
+                    let shown = cut(name);
+                    let shown = group.map_or(shown.to_owned(), |group| format!("{group}.{shown}"));
+                    let meant = nearest(name, known.iter().map(String::as_str));
+                    let ask = meant.map(|meant| format!("; did you mean `{meant}`?"));
+                    let problem = format!("unknown setting `{shown}`{}", ask.unwrap_or_default());
+                    let keys = group.into_iter().chain([name]);
+                    unknown.push(Unknown {
+                        keys: keys.map(str::to_owned).collect(),
+                        meant,
+                        wrong: Wrong {
+                            line,
+                            column,
+                            problem,
+                        },
+                    });
                 }
-                let (line, column) = place(self.text, member.start);
-                let shown = cut(name);
-                let shown = group.map_or(shown.to_owned(), |group| format!("{group}.{shown}"));
-                let meant = nearest(name, known.iter().map(String::as_str));
-                let ask = meant.map(|meant| format!("; did you mean `{meant}`?"));
-                let problem = format!("unknown setting `{shown}`{}", ask.unwrap_or_default());
-                let keys = group.into_iter().chain([name]);
-                unknown.push(Unknown {
-                    keys: keys.map(str::to_owned).collect(),
-                    meant,
-                    wrong: Wrong {
-                        line,
-                        column,
-                        problem,
-                    },
-                });
-            }
-        };
-        look(self.node.members(), known, None);
+            };
+        check(self.node.members(), known, None);
         for member in self.node.members() {
             if let Some(group) = self.group(&member.name, &member.value) {
-                look(member.value.members(), group.fields, Some(group.name));
+                check(member.value.members(), group.fields, Some(group.name));
             }
         }
         unknown

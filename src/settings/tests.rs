@@ -7,9 +7,9 @@ const FULL: Trust<'static> = Trust::Full;
 const NONE: Trust<'static> = Trust::OnlyTightens { own: &[] };
 
 /// A home and a project whose files a test writes.
-struct Desk(tempfile::TempDir);
+struct Fixture(tempfile::TempDir);
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         Self(tempfile::tempdir().expect("a directory"))
     }
@@ -49,7 +49,7 @@ impl Desk {
     }
 }
 
-fn said(rule: &str, by: &str) -> (String, String) {
+fn rule_by(rule: &str, by: &str) -> (String, String) {
     (rule.to_owned(), by.to_owned())
 }
 
@@ -71,14 +71,14 @@ fn the_higher_file_wins_and_lists_add_up_and_each_value_knows_its_file() {
         json!({"model": name, "env": {"A": name, name: "1"}, "permissions": {"deny": [format!("Bash({name})")]}})
             .to_string()
     };
-    let desk = Desk::new()
+    let fixture = Fixture::new()
         .with("config/settings.json", file("a"))
         .with("work/.claude/settings.json", file("b"))
         .with("work/.claude/settings.local.json", file("c"))
         .with("work/.agent-tui/settings.json", file("d"))
         .with("work/.agent-tui/settings.local.json", file("e"))
         .with("named.json", r#"{"maxTurns": 3}"#);
-    let settings = desk.load(FULL);
+    let settings = fixture.load(FULL);
     assert_eq!(settings.model.as_deref(), Some("e"));
     assert_eq!(settings.env["A"], "e");
     let origin = |key: &str| settings.origins[key].to_string();
@@ -88,11 +88,11 @@ fn the_higher_file_wins_and_lists_add_up_and_each_value_knows_its_file() {
     assert_eq!(
         texts(&settings.rules.deny),
         [
-            said("Bash(a)", "own"),
-            said("Bash(b)", ".claude/settings.json"),
-            said("Bash(c)", ".claude/settings.local.json"),
-            said("Bash(d)", ".agent-tui/settings.json"),
-            said("Bash(e)", ".agent-tui/settings.local.json"),
+            rule_by("Bash(a)", "own"),
+            rule_by("Bash(b)", ".claude/settings.json"),
+            rule_by("Bash(c)", ".claude/settings.local.json"),
+            rule_by("Bash(d)", ".agent-tui/settings.json"),
+            rule_by("Bash(e)", ".agent-tui/settings.local.json"),
         ]
     );
     assert_eq!(
@@ -111,13 +111,13 @@ fn an_untrusted_project_can_only_make_things_stricter() {
             "defaultMode": "acceptEdits", "additionalDirectories": ["/"],
         },
     });
-    let desk = Desk::new().with("work/.agent-tui/settings.local.json", hostile.to_string());
-    let settings = desk.load(Trust::OnlyTightens {
+    let fixture = Fixture::new().with("work/.agent-tui/settings.local.json", hostile.to_string());
+    let settings = fixture.load(Trust::OnlyTightens {
         own: &["Bash(b)".to_owned()],
     });
     let mut expected = Settings::default();
     let name = ".agent-tui/settings.local.json";
-    let source = Source::file(desk.0.path().join("work").join(name), name);
+    let source = Source::file(fixture.0.path().join("work").join(name), name);
     for (list, rule) in [
         (RuleList::Deny, "Bash(d)"),
         (RuleList::Ask, "Bash(c)"),
@@ -131,7 +131,7 @@ fn an_untrusted_project_can_only_make_things_stricter() {
     ];
     assert_eq!(settings, expected);
 
-    let settings = desk.load(FULL);
+    let settings = fixture.load(FULL);
     assert_eq!(settings.mode, Some(Mode::AcceptEdits));
     assert_eq!(
         settings.pass_provider_keys, None,
@@ -150,16 +150,20 @@ fn cve_2026_33068_a_mode_from_a_repository_never_allows_more() {
     ] {
         for file in [".claude/settings.json", ".agent-tui/settings.local.json"] {
             let text = json!({"permissions": {"defaultMode": mode}}).to_string();
-            let desk = Desk::new().with(&format!("work/{file}"), text);
-            assert_eq!(desk.load(NONE).mode, untrusted, "{mode} of {file}");
-            assert_eq!(desk.load(FULL).mode, trusted, "{mode} of {file}, trusted");
+            let fixture = Fixture::new().with(&format!("work/{file}"), text);
+            assert_eq!(fixture.load(NONE).mode, untrusted, "{mode} of {file}");
             assert_eq!(
-                desk.load(FULL).warnings.len(),
+                fixture.load(FULL).mode,
+                trusted,
+                "{mode} of {file}, trusted"
+            );
+            assert_eq!(
+                fixture.load(FULL).warnings.len(),
                 usize::from(trusted.is_none())
             );
         }
     }
-    let own = Desk::new().with(
+    let own = Fixture::new().with(
         "config/settings.json",
         r#"{"permissions": {"defaultMode": "bypassPermissions"}}"#,
     );
@@ -168,29 +172,29 @@ fn cve_2026_33068_a_mode_from_a_repository_never_allows_more() {
 
 #[test]
 fn a_mistake_is_reported_with_its_place_and_costs_only_its_key() {
-    let desk = Desk::new().with(
+    let fixture = Fixture::new().with(
         "config/settings.json",
         "{\n  \"model\": 7,\n  \"maxTurns\": -1,\n  \"theme\": \"dark\",\n  \"permissions\": {\n    \"deny\": [\"Bash(x)\"],\n    \"defaultMode\": \"yolo\"\n  }\n}",
     );
     assert_eq!(
-        desk.errors(),
+        fixture.errors(),
         [
             "`config/settings.json`, line 2, column 12: invalid type: integer `7`, expected a string",
             "`config/settings.json`, line 3, column 15: invalid value: integer `-1`, expected a whole number",
             "`config/settings.json`, line 7, column 20: unknown variant `yolo`, expected one of `default`, `acceptEdits`, `plan`, `dontAsk`, `bypassPermissions`",
         ]
     );
-    let settings = desk.load(FULL);
+    let settings = fixture.load(FULL);
     assert_eq!(settings.theme.as_deref(), Some("dark"));
-    assert_eq!(texts(&settings.rules.deny), [said("Bash(x)", "own")]);
+    assert_eq!(texts(&settings.rules.deny), [rule_by("Bash(x)", "own")]);
     assert_eq!(texts(&settings.rules.ask), []);
 }
 
 #[test]
 fn an_unknown_key_is_reported_with_the_nearest_known_one() {
     let text = "{\"$schema\": \"x\", \"modle\": \"m\", \"sandbox\": {\"unasekd\": 1}}";
-    let desk = Desk::new().with("work/.agent-tui/settings.json", text);
-    let settings = desk.load(FULL);
+    let fixture = Fixture::new().with("work/.agent-tui/settings.json", text);
+    let settings = fixture.load(FULL);
     assert_eq!(
         settings.warnings,
         [
@@ -199,7 +203,7 @@ fn an_unknown_key_is_reported_with_the_nearest_known_one() {
         ]
     );
     assert_eq!(settings.errors, []);
-    let claude = Desk::new().with("work/.claude/settings.json", text);
+    let claude = Fixture::new().with("work/.claude/settings.json", text);
     assert_eq!(
         claude.load(FULL).warnings,
         [] as [&str; 0],
@@ -210,19 +214,19 @@ fn an_unknown_key_is_reported_with_the_nearest_known_one() {
 #[test]
 fn a_key_that_may_be_a_misspelt_list_of_rules_is_an_error_and_everything_asks() {
     let text = "{\n \"permissions\": {\"denny\": [\"Bash\"], \"zzz\": 1}}";
-    let desk = Desk::new().with("work/.agent-tui/settings.json", text);
+    let fixture = Fixture::new().with("work/.agent-tui/settings.json", text);
     assert_eq!(
-        desk.errors(),
+        fixture.errors(),
         [
             "`work/.agent-tui/settings.json`, line 2, column 18: unknown setting `permissions.denny`; did you mean `deny`?",
             "`work/.agent-tui/settings.json`, line 2, column 37: unknown setting `permissions.zzz`",
         ]
     );
     for trust in [FULL, NONE] {
-        let rules = desk.load(trust).rules;
+        let rules = fixture.load(trust).rules;
         assert_eq!(
             texts(&rules.ask),
-            [said("*", ".agent-tui/settings.json (broken)")]
+            [rule_by("*", ".agent-tui/settings.json (broken)")]
         );
     }
     for text in [
@@ -232,7 +236,7 @@ fn a_key_that_may_be_a_misspelt_list_of_rules_is_an_error_and_everything_asks() 
         r#"{"deny": ["Bash"]}"#,
         r#"{"permissions": {"Deny": ["Bash"]}}"#,
     ] {
-        assert_eq!(doubts(text), ["*"], "{text}");
+        assert_eq!(asking_rules(text), ["*"], "{text}");
     }
 }
 
@@ -246,9 +250,9 @@ fn in_files_of_claude_code_only_keys_similar_to_a_list_of_rules_are_errors() {
         ("asks", 1),
     ] {
         let text = json!({"permissions": {key: "disable"}, "outputStyle": "x"}).to_string();
-        let desk = Desk::new().with("work/.claude/settings.json", text);
-        assert_eq!(desk.errors().len(), errors, "{key}");
-        let settings = desk.load(FULL);
+        let fixture = Fixture::new().with("work/.claude/settings.json", text);
+        assert_eq!(fixture.errors().len(), errors, "{key}");
+        let settings = fixture.load(FULL);
         assert_eq!(settings.rules.ask.len(), errors, "{key}");
         assert_eq!(settings.warnings, [] as [&str; 0], "{key}");
     }
@@ -257,25 +261,25 @@ fn in_files_of_claude_code_only_keys_similar_to_a_list_of_rules_are_errors() {
 #[test]
 fn keys_that_claude_code_understands_differently_are_not_errors() {
     let text = r#"{"permissions": {"defaultMode": "auto", "deny": ["Bash(x)"]}, "theme": 3}"#;
-    let settings = Desk::new()
+    let settings = Fixture::new()
         .with("work/.claude/settings.json", text)
         .load(FULL);
     assert_eq!((settings.errors.len(), settings.warnings.len()), (0, 2));
     assert_eq!(
         texts(&settings.rules.deny),
-        [said("Bash(x)", ".claude/settings.json")]
+        [rule_by("Bash(x)", ".claude/settings.json")]
     );
     let broken = r#"{"permissions": {"deny": "Bash(x)"}}"#;
-    let settings = Desk::new()
+    let settings = Fixture::new()
         .with("work/.claude/settings.json", broken)
         .load(FULL);
     assert_eq!(settings.errors.len(), 1, "but a list of rules is one");
 }
 
 /// The rules that make everything, or a tool, ask because something is broken.
-fn doubts(text: &str) -> Vec<String> {
-    let desk = Desk::new().with("config/settings.json", text);
-    let settings = desk.load(FULL);
+fn asking_rules(text: &str) -> Vec<String> {
+    let fixture = Fixture::new().with("config/settings.json", text);
+    let settings = fixture.load(FULL);
     assert!(!settings.errors.is_empty(), "{text}");
     let asked = settings.rules.ask.iter();
     asked.map(|rule| rule.text.clone()).collect()
@@ -297,28 +301,28 @@ fn a_broken_list_of_rules_makes_everything_ask() {
         "{\"permissions\": {\"deny\": [\"(x)\"]}}",
         "{\"permissions\": {\"deny\": [\"Read(\"]}}",
     ] {
-        assert_eq!(doubts(text), ["*"], "{text}");
+        assert_eq!(asking_rules(text), ["*"], "{text}");
     }
     for rule in ["Bash(", "Bash(a", "Bash()"] {
         let text = json!({"permissions": {"deny": [rule], "ask": [rule]}}).to_string();
-        assert_eq!(doubts(&text), ["Bash"], "{rule}");
+        assert_eq!(asking_rules(&text), ["Bash"], "{rule}");
     }
     let duplicate = "{\"model\": \"a\",\n \"model\": \"b\", \"theme\": \"dark\"}";
-    let desk = Desk::new().with("config/settings.json", duplicate);
+    let fixture = Fixture::new().with("config/settings.json", duplicate);
     assert_eq!(
-        desk.errors(),
+        fixture.errors(),
         ["`config/settings.json`, line 2, column 2: `model` appears twice; both are ignored"]
     );
-    assert_eq!(texts(&desk.load(FULL).rules.ask), []);
+    assert_eq!(texts(&fixture.load(FULL).rules.ask), []);
 }
 
 #[test]
 fn a_bad_allow_rule_is_named_with_its_place_and_skipped() {
-    let desk = Desk::new().with(
+    let fixture = Fixture::new().with(
         "config/settings.json",
         "{\"permissions\": {\"allow\": [\n  \"Bash(a)\",\n  \"Bash(\",\n  \"Bash(b)\"]}}",
     );
-    let settings = desk.load(FULL);
+    let settings = fixture.load(FULL);
     assert_eq!(settings.errors, []);
     assert_eq!(
         settings.warnings,
@@ -328,7 +332,7 @@ fn a_bad_allow_rule_is_named_with_its_place_and_skipped() {
     );
     assert_eq!(
         texts(&settings.rules.allow),
-        [said("Bash(a)", "own"), said("Bash(b)", "own")]
+        [rule_by("Bash(a)", "own"), rule_by("Bash(b)", "own")]
     );
 }
 
@@ -340,9 +344,9 @@ fn many_rules_and_a_very_long_one_are_accepted() {
     rules.push(format!("Bash({})", "y".repeat(1 << 20)));
     rules.push("z".repeat(1 << 20) + "(");
     let text = json!({"permissions": {"deny": rules}}).to_string();
-    let desk = Desk::new().with("config/settings.json", text);
-    assert_eq!(desk.load(FULL).rules.deny.len(), 10_001);
-    let errors = desk.errors();
+    let fixture = Fixture::new().with("config/settings.json", text);
+    assert_eq!(fixture.load(FULL).rules.deny.len(), 10_001);
+    let errors = fixture.errors();
     assert!(
         errors.len() == 1 && errors[0].len() < 1_000,
         "{}",
@@ -353,14 +357,14 @@ fn many_rules_and_a_very_long_one_are_accepted() {
 #[test]
 fn an_invalid_variable_name_is_ignored() {
     let text = r#"{"env": {"": "a", "A=B": "c", "C": "x\u0000", "D": "d"}}"#;
-    let settings = Desk::new().with("config/settings.json", text).load(FULL);
+    let settings = Fixture::new().with("config/settings.json", text).load(FULL);
     assert_eq!(settings.env.keys().collect::<Vec<_>>(), ["D"]);
     assert_eq!(settings.warnings.len(), 3);
 }
 
 #[test]
 fn settings_of_a_tool_add_up_from_file_to_file_and_only_with_trust() {
-    let desk = Desk::new()
+    let fixture = Fixture::new()
         .with(
             "config/settings.json",
             r#"{"tools": {"Bash": {"timeout": 5000, "interrupt": "block"}}, "interruptBehavior": {"Bash": "cancel", "Read": "block"}}"#,
@@ -369,7 +373,7 @@ fn settings_of_a_tool_add_up_from_file_to_file_and_only_with_trust() {
             "work/.agent-tui/settings.json",
             r#"{"tools": {"Bash": {"timeout": 9000, "rateLimit": 100, "maxResultChars": 7}}}"#,
         );
-    let bash = |trust| desk.load(trust).all_tools().remove("Bash");
+    let bash = |trust| fixture.load(trust).all_tools().remove("Bash");
     let own = ToolSettings {
         timeout: std::num::NonZeroU64::new(5000),
         interrupt: Some(InterruptBehavior::Block),
@@ -383,14 +387,14 @@ fn settings_of_a_tool_add_up_from_file_to_file_and_only_with_trust() {
         ..own
     };
     assert_eq!(bash(FULL), Some(both));
-    let read = desk.load(NONE).all_tools().remove("Read");
+    let read = fixture.load(NONE).all_tools().remove("Read");
     let interrupt = read.and_then(|settings| settings.interrupt);
     assert_eq!(interrupt, Some(InterruptBehavior::Block));
 }
 
 #[test]
 fn wrong_settings_of_a_tool_are_named_and_an_unknown_tool_with_the_nearest() {
-    for (text, said) in [
+    for (text, expected) in [
         (
             r#"{"tools": {"Bash": {"timeout": 0}}}"#,
             "expected a whole number above 0",
@@ -399,16 +403,16 @@ fn wrong_settings_of_a_tool_are_named_and_an_unknown_tool_with_the_nearest() {
         (r#"{"tools": {"Bash": {"interrupt": "maybe"}}}"#, "`maybe`"),
         (r#"{"tools": {"Bash": 7}}"#, "expected an object with"),
     ] {
-        let desk = Desk::new().with("config/settings.json", text);
-        let errors = desk.errors();
+        let fixture = Fixture::new().with("config/settings.json", text);
+        let errors = fixture.errors();
         let [error] = &errors[..] else {
             panic!("{text}: {errors:?}");
         };
         assert!(error.contains("line 1"), "{error}");
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
     let text = r#"{"tools": {"Bsh": {}, "mine": {}, "mcp__a__b": {}, "Skill": {}}}"#;
-    let settings = Desk::new().with("config/settings.json", text).load(FULL);
+    let settings = Fixture::new().with("config/settings.json", text).load(FULL);
     let warnings = settings.unknown_tools(&["Bash", "mine"]);
     let [warning] = &warnings[..] else {
         panic!("{warnings:?}");
@@ -454,7 +458,7 @@ fn the_schema_knows_every_key_and_refuses_what_the_program_refuses() {
         json!([]),
     ] {
         assert!(!validator.is_valid(&bad), "{bad}");
-        let desk = Desk::new().with("config/settings.json", bad.to_string());
-        assert_ne!(desk.errors(), [] as [&str; 0], "{bad}");
+        let fixture = Fixture::new().with("config/settings.json", bad.to_string());
+        assert_ne!(fixture.errors(), [] as [&str; 0], "{bad}");
     }
 }

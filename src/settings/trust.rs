@@ -12,10 +12,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::files::Files;
 use crate::config::dirs::{create_private_dir, name_for};
-use crate::config::save::{self, Fresh};
+use crate::config::save::{self, NewFileAccess};
 use crate::config::{LONGEST_FILE, read_regular};
 
 /// Something that a project wants, and gets only when it is trusted.
@@ -80,6 +81,9 @@ pub struct Memory {
 struct Record {
     workspace: PathBuf,
     trusted: Vec<String>,
+    /// The servers that they added themselves, by a command: nobody has to be asked about these.
+    #[serde(default)]
+    added: Vec<String>,
 }
 
 impl Kind {
@@ -103,9 +107,11 @@ impl Kind {
 
 impl Review {
     /// Reviews the project. `own` are the allow rules that the person saved there themselves.
-    pub fn look(workspace: &Path, files: &Files, own: &[String], memory: &Memory) -> Self {
+    pub fn inspect(workspace: &Path, files: &Files, own: &[String], memory: &Memory) -> Self {
         let mut items = found::items(workspace, files, own);
-        let known = memory.marks();
+        let record = memory.record();
+        items.retain(|item| !record.added.contains(&item.mark));
+        let known = (!record.trusted.is_empty()).then_some(record.trusted);
         if let Some(known) = &known {
             for item in &mut items {
                 item.is_new = !known.contains(&item.mark);
@@ -158,24 +164,63 @@ impl Memory {
         }
     }
 
-    /// Stores the person's yes. Blocks.
+    /// Stores the person's yes to everything in a review. Blocks.
     pub fn remember(&self, review: &Review) -> io::Result<()> {
-        create_private_dir(self.file.parent().unwrap_or(&self.file))?;
-        let _lock = save::lock(&self.file.with_extension("lock"))?;
-        let record = Record {
-            workspace: self.workspace.clone(),
-            trusted: review.items.iter().map(|item| item.mark.clone()).collect(),
-        };
-        let text = serde_json::to_string_pretty(&record)?;
-        save::replace(&self.file, &text, Fresh::Private)
+        let marks = review.items.iter().map(|item| item.mark.clone());
+        self.change(|record| record.trusted = marks.collect())
     }
 
-    /// What they have trusted; `None` if nothing yet. If the record cannot be read, nothing is trusted.
-    fn marks(&self) -> Option<Vec<String>> {
-        let bytes = read_regular(&self.file, LONGEST_FILE).ok()?;
-        let record: Record = serde_json::from_slice(&bytes).ok()?;
-        (record.workspace == self.workspace).then_some(record.trusted)
+    /// Stores the person's yes to one server, by its mark. Blocks.
+    pub fn trust_server(&self, mark: &str) -> io::Result<()> {
+        self.change(|record| record.trusted.push(mark.to_owned()))
     }
+
+    /// Stores that the person added this server themselves. Blocks.
+    pub fn add_server(&self, mark: &str) -> io::Result<()> {
+        self.change(|record| record.added.push(mark.to_owned()))
+    }
+
+    /// Whether the person trusted this server, by its mark.
+    pub fn has_trusted(&self, mark: &str) -> bool {
+        self.record().trusted.iter().any(|known| known == mark)
+    }
+
+    /// Whether the person added this server themselves, by its mark.
+    pub fn has_added(&self, mark: &str) -> bool {
+        self.record().added.iter().any(|known| known == mark)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Record)) -> io::Result<()> {
+        create_private_dir(self.file.parent().unwrap_or(&self.file))?;
+        let _lock = save::lock(&self.file.with_extension("lock"))?;
+        let mut record = self.record();
+        change(&mut record);
+        for marks in [&mut record.trusted, &mut record.added] {
+            marks.sort();
+            marks.dedup();
+        }
+        let text = serde_json::to_string_pretty(&record)?;
+        save::replace(&self.file, &text, NewFileAccess::Private)
+    }
+
+    /// What they have trusted. If the record cannot be read, nothing is trusted.
+    fn record(&self) -> Record {
+        let read = || -> Option<Record> {
+            let bytes = read_regular(&self.file, LONGEST_FILE).ok()?;
+            serde_json::from_slice(&bytes).ok()
+        };
+        let record = read().filter(|record| record.workspace == self.workspace);
+        record.unwrap_or_else(|| Record {
+            workspace: self.workspace.clone(),
+            trusted: Vec::new(),
+            added: Vec::new(),
+        })
+    }
+}
+
+/// The mark of a server: the hash of its whole definition in this file.
+pub fn server_mark(file: &str, name: &str, value: &Value) -> String {
+    found::server_mark(file, name, value)
 }
 
 #[cfg(test)]

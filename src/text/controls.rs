@@ -8,13 +8,13 @@ use super::picture;
 /// JSON with all control characters escaped. JSON itself requires that only for those below the space; terminals also
 /// interpret those from 0x7f on.
 pub fn without_controls(json: &str) -> Cow<'_, str> {
-    let is_obeyed = |letter: char| matches!(letter, '\u{7f}'..='\u{9f}');
-    if !json.contains(is_obeyed) {
+    let is_control = |letter: char| matches!(letter, '\u{7f}'..='\u{9f}');
+    if !json.contains(is_control) {
         return Cow::Borrowed(json);
     }
     let mut escaped = String::with_capacity(json.len() + 16);
     for letter in json.chars() {
-        if is_obeyed(letter) {
+        if is_control(letter) {
             let _ = write!(escaped, "\\u{:04x}", u32::from(letter));
         } else {
             escaped.push(letter);

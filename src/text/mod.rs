@@ -13,4 +13,4 @@ pub use ansi::{overwritten, strip_ansi};
 pub use controls::{clean, one_line, without_controls};
 pub use length::{beginning, first_line, shortened};
 pub use visible::{is_hidden, is_intended, is_joiner_between, is_odd_space, number, picture};
-pub use words::{cut, nearest, plural, whole_seconds};
+pub use words::{cut, mistyped, nearest, plural, thousands, whole_seconds};

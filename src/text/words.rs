@@ -20,6 +20,19 @@ pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
+/// The known word that `word` is a typing mistake of: only a letter or two differ.
+pub fn mistyped<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let word = cut(word).to_lowercase();
+    let most = if word.len() < 6 { 1 } else { 2 };
+    let distance = |candidate: &str| strsim::osa_distance(&word, &candidate.to_lowercase());
+    known
+        .into_iter()
+        .map(|candidate| (distance(candidate), candidate))
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
 /// The word, cut for a message.
 pub fn cut(word: &str) -> &str {
     beginning(word, LONGEST)
@@ -41,9 +54,35 @@ pub fn whole_seconds(whole: u64) -> String {
     }
 }
 
+/// A number of tokens, in a few characters.
+pub fn thousands(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..100_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),
+        100_000..1_000_000 => format!("{}k", count / 1_000),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{mistyped, nearest};
+
+    #[test]
+    fn a_typing_mistake_differs_by_a_letter_or_two() {
+        let known = ["Bash", "LS", "Write", "WebFetch"];
+        for (word, meant) in [
+            ("Bahs", Some("Bash")),
+            ("bash", Some("Bash")),
+            ("Wirte", Some("Write")),
+            ("WebFecht", Some("WebFetch")),
+            ("Brush", None),
+            ("WebFetchTwice", None),
+            ("Writer2000", None),
+        ] {
+            assert_eq!(mistyped(word, known), meant, "{word}");
+        }
+    }
 
     #[test]
     fn suggests_only_similar_words() {

@@ -2,7 +2,7 @@
 
 use ratatui::style::Color;
 
-use super::Ground;
+use super::Background;
 
 /// If its strongest and weakest channel differ by less, a colour counts as grey.
 const GREY: u8 = 24;
@@ -142,16 +142,16 @@ impl Rgb {
 
     /// The one of the 16 colours with its name. The terminal decides how they look; the bright half is made for dark
     /// backgrounds.
-    pub fn to_16(self, ground: Ground) -> Color {
+    pub fn to_16(self, background: Background) -> Color {
         let luminance = self.luminance();
         let Some(hue) = self.hue() else {
-            return match ground {
-                Ground::Dark if luminance < 0.01 => Color::Black,
-                Ground::Dark if luminance < 0.3 => Color::DarkGray,
-                Ground::Dark if luminance < 0.75 => Color::Gray,
-                Ground::Dark => Color::White,
-                Ground::Light if luminance < 0.03 => Color::Black,
-                Ground::Light => Color::DarkGray,
+            return match background {
+                Background::Dark if luminance < 0.01 => Color::Black,
+                Background::Dark if luminance < 0.3 => Color::DarkGray,
+                Background::Dark if luminance < 0.75 => Color::Gray,
+                Background::Dark => Color::White,
+                Background::Light if luminance < 0.03 => Color::Black,
+                Background::Light => Color::DarkGray,
             };
         };
         let (calm, bright) = match hue {
@@ -162,9 +162,9 @@ impl Rgb {
             260..330 => (Color::Magenta, Color::LightMagenta),
             _ => (Color::Red, Color::LightRed),
         };
-        match ground {
-            Ground::Dark if luminance > 0.2 => bright,
-            Ground::Dark | Ground::Light => calm,
+        match background {
+            Background::Dark if luminance > 0.2 => bright,
+            Background::Dark | Background::Light => calm,
         }
     }
 }

@@ -3,7 +3,7 @@
 use ratatui::style::{Color, Modifier, Style};
 
 use super::colour::Rgb;
-use super::{Ground, Role, marks};
+use super::{Background, Role, marks};
 
 /// The colours of a terminal, from none to all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,11 +85,11 @@ impl Depth {
     }
 
     /// The style with the available colours. If a background cannot be shown, an attribute replaces it.
-    pub(super) fn fit(self, style: Style, role: Role, ground: Ground) -> Style {
+    pub(super) fn fit(self, style: Style, role: Role, background: Background) -> Style {
         match self {
             Self::True => style,
             Self::Ansi256 => recolour(style, Rgb::to_256),
-            Self::Ansi16 => Self::fit_16(style, role, ground),
+            Self::Ansi16 => Self::fit_16(style, role, background),
             Self::None => {
                 let marked = style.add_modifier | marks::of(role);
                 Style::new().add_modifier(marked)
@@ -98,8 +98,8 @@ impl Depth {
     }
 
     /// The 16 colours include no calm background: a full green behind every added line would be unreadable.
-    fn fit_16(style: Style, role: Role, ground: Ground) -> Style {
-        let mut fitted = recolour(style, |rgb| rgb.to_16(ground));
+    fn fit_16(style: Style, role: Role, background: Background) -> Style {
+        let mut fitted = recolour(style, |rgb| rgb.to_16(background));
         if style.bg.and_then(Rgb::of).is_none() {
             return fitted;
         }

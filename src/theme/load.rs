@@ -10,7 +10,7 @@ use std::path::Path;
 use ratatui::style::{Color, Modifier, Style};
 use toml::de::{DeTable, DeValue};
 
-use super::{Ground, Role, Theme, colour};
+use super::{Background, Role, Theme, colour};
 use crate::config::document::{Document, Name, Problem, Value, listed};
 use crate::text::{cut, nearest};
 
@@ -70,7 +70,7 @@ pub(super) fn parse(toml: &str, file: &Path) -> Result<(Theme, Vec<Problem>), Pr
     let mut draft = layer.base().unwrap_or_else(|| layer.usual_base());
     let stem = file.file_stem().unwrap_or_default();
     draft.name = stem.to_string_lossy().into_owned();
-    layer.lay_over(&mut draft);
+    layer.apply_to(&mut draft);
     Ok((draft.finish(), layer.problems))
 }
 
@@ -79,15 +79,15 @@ type Palette = BTreeMap<String, Color>;
 /// A theme whose colours are not looked up yet.
 struct Draft {
     name: String,
-    ground: Ground,
+    background: Background,
     palette: Palette,
     /// By role.
-    looks: Vec<Look>,
+    styles: Vec<RoleStyle>,
 }
 
 /// How a role is written.
 #[derive(Clone, Default)]
-struct Look {
+struct RoleStyle {
     fg: Option<Paint>,
     bg: Option<Paint>,
     modifiers: Modifier,
@@ -104,9 +104,9 @@ impl Draft {
     fn empty() -> Self {
         Self {
             name: String::new(),
-            ground: Ground::default(),
+            background: Background::default(),
             palette: BTreeMap::new(),
-            looks: vec![Look::default(); Role::ALL.len()],
+            styles: vec![RoleStyle::default(); Role::ALL.len()],
         }
     }
 
@@ -115,7 +115,7 @@ impl Draft {
         let (document, broken) = Document::read(toml, Path::new(name));
         let mut layer = Layer::new(&document);
         let mut draft = layer.base().unwrap_or_else(Self::empty);
-        layer.lay_over(&mut draft);
+        layer.apply_to(&mut draft);
         debug_assert_eq!(
             (broken, layer.problems),
             (vec![], vec![]),
@@ -125,15 +125,15 @@ impl Draft {
     }
 
     fn finish(self) -> Theme {
-        let styles = std::array::from_fn(|role| self.style(&self.looks[role]));
+        let styles = std::array::from_fn(|role| self.style(&self.styles[role]));
         Theme {
             name: self.name,
-            ground: self.ground,
+            background: self.background,
             styles,
         }
     }
 
-    fn style(&self, look: &Look) -> Style {
+    fn style(&self, role_style: &RoleStyle) -> Style {
         let color = |paint: &Paint| match paint {
             Paint::Literal(color) => Some(*color),
             Paint::Named(name) => self.palette.get(name).copied(),
@@ -146,9 +146,9 @@ impl Draft {
                 .filter(|color| *color != Color::Reset)
         };
         Style {
-            fg: color(&look.fg),
-            bg: color(&look.bg),
-            add_modifier: look.modifiers,
+            fg: color(&role_style.fg),
+            bg: color(&role_style.bg),
+            add_modifier: role_style.modifiers,
             ..Style::new()
         }
     }
@@ -182,12 +182,16 @@ impl<'r, 'a> Layer<'r, 'a> {
 
     /// The default base for this file's background.
     fn usual_base(&self) -> Draft {
-        let ground = self.field("ground").map_or("", word);
-        let name = if ground == "light" { "light" } else { "dark" };
+        let background = self.field("ground").map_or("", word);
+        let name = if background == "light" {
+            "light"
+        } else {
+            "dark"
+        };
         Draft::builtin(name).expect("both are built in")
     }
 
-    fn lay_over(&mut self, draft: &mut Draft) {
+    fn apply_to(&mut self, draft: &mut Draft) {
         // Roles may come before the palette that they use.
         if let Some(DeValue::Table(palette)) = self.field("palette").map(Value::get_ref) {
             self.palette(palette, draft);
@@ -195,9 +199,11 @@ impl<'r, 'a> Layer<'r, 'a> {
         for (name, value) in self.document.top() {
             match (name.get_ref().as_ref(), value.get_ref()) {
                 ("name", DeValue::String(word)) => draft.name = word.to_string(),
-                ("ground", DeValue::String(word)) if word == "dark" => draft.ground = Ground::Dark,
+                ("ground", DeValue::String(word)) if word == "dark" => {
+                    draft.background = Background::Dark;
+                }
                 ("ground", DeValue::String(word)) if word == "light" => {
-                    draft.ground = Ground::Light;
+                    draft.background = Background::Light;
                 }
                 ("roles", DeValue::Table(roles)) => self.roles(roles, draft),
                 ("palette", DeValue::Table(_)) | ("inherit", _) => {}
@@ -226,26 +232,26 @@ impl<'r, 'a> Layer<'r, 'a> {
                 self.report(name.span(), what, did_you_mean(word, known));
                 continue;
             };
-            if let Some(look) = self.look(value, &draft.palette) {
-                draft.looks[role as usize] = look;
+            if let Some(role_style) = self.role_style(value, &draft.palette) {
+                draft.styles[role as usize] = role_style;
             }
         }
     }
 
-    fn look(&mut self, value: &'r Value<'a>, palette: &Palette) -> Option<Look> {
+    fn role_style(&mut self, value: &'r Value<'a>, palette: &Palette) -> Option<RoleStyle> {
         let DeValue::Table(parts) = value.get_ref() else {
-            return Some(Look {
+            return Some(RoleStyle {
                 fg: Some(self.paint(value, palette)?),
-                ..Look::default()
+                ..RoleStyle::default()
             });
         };
-        let mut look = Look::default();
+        let mut role_style = RoleStyle::default();
         for (name, value) in self.document.entries(parts) {
             match (name.get_ref().as_ref(), value.get_ref()) {
-                ("fg", _) => look.fg = Some(self.paint(value, palette)?),
-                ("bg", _) => look.bg = Some(self.paint(value, palette)?),
+                ("fg", _) => role_style.fg = Some(self.paint(value, palette)?),
+                ("bg", _) => role_style.bg = Some(self.paint(value, palette)?),
                 (part, DeValue::Boolean(wanted)) if modifier(part).is_some() => {
-                    look.modifiers.set(modifier(part)?, *wanted);
+                    role_style.modifiers.set(modifier(part)?, *wanted);
                 }
                 (part, _) => {
                     self.wrong_part(part, name, value);
@@ -253,7 +259,7 @@ impl<'r, 'a> Layer<'r, 'a> {
                 }
             }
         }
-        Some(look)
+        Some(role_style)
     }
 
     fn paint(&mut self, value: &'r Value<'a>, palette: &Palette) -> Option<Paint> {

@@ -3,9 +3,9 @@
 //! Themes are TOML (`themes/`, or a person's own that the caller has read). A theme is written in full colour, and
 //! [`Theme::at`] reduces it to what the terminal has. It never paints the whole background: that is the terminal's own.
 
+mod background;
 mod colour;
 mod depth;
-mod ground;
 mod link;
 mod load;
 mod marks;
@@ -18,8 +18,8 @@ use std::path::Path;
 
 use ratatui::style::Style;
 
+pub use background::Background;
 pub use depth::Depth;
-pub use ground::Ground;
 pub use link::LinkId;
 pub use role::Role;
 
@@ -32,7 +32,7 @@ pub const AUTO: &str = "auto";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Theme {
     pub name: String,
-    pub ground: Ground,
+    pub background: Background,
     /// By role.
     styles: [Style; Role::ALL.len()],
 }
@@ -58,7 +58,7 @@ impl Theme {
     pub fn plain() -> Self {
         let colourless = Self {
             name: "plain".into(),
-            ground: Ground::default(),
+            background: Background::default(),
             styles: [Style::new(); Role::ALL.len()],
         };
         colourless.at(Depth::None)
@@ -68,19 +68,19 @@ impl Theme {
     #[must_use]
     pub fn at(mut self, depth: Depth) -> Self {
         for (role, style) in Role::ALL.iter().zip(&mut self.styles) {
-            *style = depth.fit(*style, *role, self.ground);
+            *style = depth.fit(*style, *role, self.background);
         }
         self
     }
 
     /// The name of the theme to use. `auto` follows the terminal, and so does a theme with a light variant.
-    pub fn pick(setting: Option<&str>, ground: Ground) -> &str {
+    pub fn pick(setting: Option<&str>, background: Background) -> &str {
         let setting = setting.unwrap_or(AUTO);
-        match ground {
-            Ground::Dark if setting == AUTO => "dark",
-            Ground::Light if setting == AUTO => "light",
-            Ground::Dark => setting,
-            Ground::Light => Self::names()
+        match background {
+            Background::Dark if setting == AUTO => "dark",
+            Background::Light if setting == AUTO => "light",
+            Background::Dark => setting,
+            Background::Light => Self::names()
                 .find(|name| name.strip_suffix("-light") == Some(setting))
                 .unwrap_or(setting),
         }

@@ -4,7 +4,7 @@ use proptest::prelude::{any, prop_assert, proptest};
 use ratatui::style::{Color, Modifier, Style};
 
 use super::colour::Rgb;
-use super::{Depth, Ground, Role, Theme};
+use super::{Background, Depth, Role, Theme};
 
 const ADDED: [Role; 2] = [Role::Added, Role::AddedWord];
 const REMOVED: [Role; 2] = [Role::Removed, Role::RemovedWord];
@@ -24,10 +24,10 @@ fn parse(toml: &str) -> (Theme, Vec<String>) {
 }
 
 /// The usual backgrounds of terminals of this kind.
-fn grounds(ground: Ground) -> [Rgb; 3] {
-    match ground {
-        Ground::Dark => [Rgb(0, 0, 0), Rgb(0x1e, 0x1e, 0x2e), Rgb(0x28, 0x2c, 0x34)],
-        Ground::Light => [
+fn backgrounds(background: Background) -> [Rgb; 3] {
+    match background {
+        Background::Dark => [Rgb(0, 0, 0), Rgb(0x1e, 0x1e, 0x2e), Rgb(0x28, 0x2c, 0x34)],
+        Background::Light => [
             Rgb(255, 255, 255),
             Rgb(0xfa, 0xfa, 0xfa),
             Rgb(0xfd, 0xf6, 0xe3),
@@ -45,21 +45,21 @@ fn worst(theme: &Theme, role: Role) -> Option<f64> {
     let style = theme.style(role);
     let text = Rgb::of(style.fg?)?;
     let behind = match style.bg {
-        Some(ground) => vec![Rgb::of(ground)?],
-        None => grounds(theme.ground).to_vec(),
+        Some(background) => vec![Rgb::of(background)?],
+        None => backgrounds(theme.background).to_vec(),
     };
     behind
         .into_iter()
-        .map(|ground| contrast(text, ground))
+        .map(|background| contrast(text, background))
         .min_by(f64::total_cmp)
 }
 
 fn wanted_contrast(theme: &Theme, role: Role) -> f64 {
-    let hardly_there = matches!(
+    let nearly_invisible = matches!(
         role,
         Role::Faint | Role::Border | Role::TableBorder | Role::LineNumber | Role::Placeholder
     );
-    match (theme.name.starts_with("high-contrast"), hardly_there) {
+    match (theme.name.starts_with("high-contrast"), nearly_invisible) {
         (true, _) => 7.0,
         (false, true) => 3.0,
         (false, false) => 4.5,
@@ -97,18 +97,18 @@ fn every_theme_has_every_role_and_its_own_name() {
 #[test]
 fn the_persons_text_and_marks_are_readable_on_their_background() {
     for theme in builtins().filter(|theme| theme.name != "ansi16") {
-        let ground = theme.style(Role::UserGround).bg.and_then(Rgb::of);
-        let ground = ground.expect("a ground");
+        let background = theme.style(Role::UserGround).bg.and_then(Rgb::of);
+        let background = background.expect("a ground");
         for role in [Role::User, Role::Muted, Role::Accent] {
             let Some(text) = theme.style(role).fg.and_then(Rgb::of) else {
                 continue;
             };
-            let found = contrast(text, ground);
+            let found = contrast(text, background);
             assert!(found >= 4.5, "{} {role:?}: {found:.2}", theme.name);
         }
         // Faint: visible on the terminal's own background, but not prominent.
-        for own in grounds(theme.ground) {
-            let found = contrast(ground, own);
+        for own in backgrounds(theme.background) {
+            let found = contrast(background, own);
             assert!(found < 2.0, "{}: {found:.2}", theme.name);
         }
     }
@@ -156,13 +156,13 @@ fn highlighted_code_can_be_read_on_its_own_ground_and_on_those_of_a_diff() {
         for role in code.clone() {
             for line in [Role::CodeBlock, Role::Added, Role::Removed] {
                 let colours = (theme.style(role).fg, theme.style(line).bg);
-                let (Some(text), Some(ground)) = colours else {
+                let (Some(text), Some(background)) = colours else {
                     continue;
                 };
-                let (Some(text), Some(ground)) = (Rgb::of(text), Rgb::of(ground)) else {
+                let (Some(text), Some(background)) = (Rgb::of(text), Rgb::of(background)) else {
                     continue;
                 };
-                let found = contrast(text, ground);
+                let found = contrast(text, background);
                 assert!(
                     found >= 4.5,
                     "{} {role:?} on {line:?}: {found:.2}",
@@ -348,7 +348,7 @@ fn without_colours_roles_still_differ() {
 
 #[test]
 fn the_number_of_colours_comes_from_the_environment() {
-    let said = [
+    let messages = [
         ("TERM=xterm-256color COLORTERM=truecolor", Depth::True),
         ("TERM=xterm-256color COLORTERM=24bit", Depth::True),
         ("TERM=xterm-256color", Depth::Ansi256),
@@ -375,7 +375,7 @@ fn the_number_of_colours_comes_from_the_environment() {
         ("FORCE_COLOR=2 TERM=xterm-kitty", Depth::Ansi256),
         ("FORCE_COLOR=3 TERM=xterm", Depth::True),
     ];
-    for (variables, depth) in said {
+    for (variables, depth) in messages {
         let environment = |wanted: &str| {
             let mut pairs = variables.split(' ').filter_map(|pair| pair.split_once('='));
             pairs
@@ -389,23 +389,26 @@ fn the_number_of_colours_comes_from_the_environment() {
 #[test]
 fn the_theme_follows_the_terminal_unless_it_is_named() {
     let picked = [
-        ((None, Ground::Dark), "dark"),
-        ((Some("auto"), Ground::Light), "light"),
-        ((Some("dark"), Ground::Light), "dark"),
-        ((Some("high-contrast"), Ground::Dark), "high-contrast"),
+        ((None, Background::Dark), "dark"),
+        ((Some("auto"), Background::Light), "light"),
+        ((Some("dark"), Background::Light), "dark"),
+        ((Some("high-contrast"), Background::Dark), "high-contrast"),
         (
-            (Some("high-contrast"), Ground::Light),
+            (Some("high-contrast"), Background::Light),
             "high-contrast-light",
         ),
-        ((Some("colour-blind"), Ground::Light), "colour-blind-light"),
         (
-            (Some("high-contrast-light"), Ground::Dark),
+            (Some("colour-blind"), Background::Light),
+            "colour-blind-light",
+        ),
+        (
+            (Some("high-contrast-light"), Background::Dark),
             "high-contrast-light",
         ),
-        ((Some("mine"), Ground::Light), "mine"),
+        ((Some("mine"), Background::Light), "mine"),
     ];
-    for ((setting, ground), name) in picked {
-        assert_eq!(Theme::pick(setting, ground), name);
+    for ((setting, background), name) in picked {
+        assert_eq!(Theme::pick(setting, background), name);
     }
 }
 
@@ -416,7 +419,10 @@ fn a_custom_theme_changes_only_what_it_names() {
          [palette]\nlava = '#f30'\naccent = 'magenta'",
     );
     assert_eq!(problems, [""; 0]);
-    assert_eq!((mine.name.as_str(), mine.ground), ("mine", Ground::Light));
+    assert_eq!(
+        (mine.name.as_str(), mine.background),
+        ("mine", Background::Light)
+    );
     let expected = [
         (Role::Error, Style::new().fg(Color::Rgb(255, 51, 0))),
         (
@@ -448,7 +454,7 @@ fn a_theme_extends_the_one_for_its_background() {
 #[test]
 fn mistakes_are_reported_with_their_place_and_a_remedy() {
     let at = |place: &str, rest: &str| format!("`themes/mine.toml`, {place}: {rest}");
-    let said = [
+    let messages = [
         (
             "[roles]\neror = 'red'",
             at(
@@ -530,7 +536,7 @@ fn mistakes_are_reported_with_their_place_and_a_remedy() {
             ),
         ),
     ];
-    for (toml, wanted) in said {
+    for (toml, wanted) in messages {
         let (mine, problems) = parse(toml);
         assert_eq!(problems, [wanted]);
         // Errors keep the base theme's values.
@@ -556,8 +562,8 @@ proptest! {
     fn any_colour_has_a_place_in_every_terminal(red: u8, green: u8, blue: u8) {
         let rgb = Rgb(red, green, blue);
         prop_assert!(matches!(rgb.to_256(), Color::Indexed(16..)));
-        for ground in [Ground::Dark, Ground::Light] {
-            let color = rgb.to_16(ground);
+        for background in [Background::Dark, Background::Light] {
+            let color = rgb.to_16(background);
             prop_assert!(super::colour::NAMED.iter().any(|(_, named)| *named == color));
         }
     }

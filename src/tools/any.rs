@@ -1,5 +1,6 @@
 //! A tool without its input type, as the executor handles it.
 
+use std::future::ready;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
@@ -8,9 +9,14 @@ use jsonschema::Validator;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, input_schema};
+use super::{
+    DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated, input_schema, lenient,
+};
 use crate::permissions::Grant;
-use crate::protocol::{FileDiff, PartOfFile, ServerTool, ToolDefinition, Touches};
+use crate::protocol::{FileDiff, PartOfFile, Program, ServerTool, ToolDefinition, Touches};
+
+/// A longer message about a violation does not repeat the value.
+const LONGEST_PROBLEM: usize = 300;
 
 /// What the input alone says about a call. The defaults are the strict ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,28 +26,44 @@ pub struct CallFacts {
     pub subject: Option<String>,
 }
 
+/// The defaults are those of a tool that runs on this machine, is always offered and changes no files it could show in
+/// advance.
 pub trait AnyTool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
     fn definition(&self, about: &DescribeCx) -> ToolDefinition;
-    fn is_enabled(&self, about: &DescribeCx) -> bool;
+    fn is_enabled(&self, _about: &DescribeCx) -> bool {
+        true
+    }
     /// The tool of the provider that runs its calls, if it does.
-    fn served_by(&self, about: &DescribeCx) -> Option<ServerTool>;
+    fn served_by(&self, _about: &DescribeCx) -> Option<ServerTool> {
+        None
+    }
     /// Never panics or fails: an input that does not match the schema gets the strict facts.
     fn facts(&self, input: &Value) -> CallFacts;
     /// What a call touches; the input may be any JSON.
     fn touches(&self, input: &Value) -> Touches;
     /// An example of an input.
     fn sample(&self) -> Value;
+    /// What a call starts on this machine, for the person who is asked; `None` if the input shows it.
+    fn program(&self, _cx: &ToolCx) -> Option<Program> {
+        None
+    }
     /// Does the work that the first call would otherwise wait for, such as compiling the schema.
     fn prepare(&self);
     /// Every violation of the schema, worded for the model.
     fn violations(&self, input: &Value) -> Vec<String>;
+    /// Checks what the schema can't express.
     fn validate<'a>(
         &'a self,
-        input: &'a Value,
-        cx: &'a ToolCx,
-    ) -> BoxFuture<'a, Result<Validated, ToolError>>;
-    fn preview<'a>(&'a self, input: &'a Value, cx: &'a ToolCx) -> BoxFuture<'a, Vec<FileDiff>>;
+        _input: &'a Value,
+        _cx: &'a ToolCx,
+    ) -> BoxFuture<'a, Result<Validated, ToolError>> {
+        ready(Ok(Validated::Fine)).boxed()
+    }
+    /// The files as the call would leave them, as far as they are known before it runs.
+    fn preview<'a>(&'a self, _input: &'a Value, _cx: &'a ToolCx) -> BoxFuture<'a, Vec<FileDiff>> {
+        ready(Vec::new()).boxed()
+    }
     /// Makes the call, or only the part of it that leaves these files with these texts.
     fn call<'a>(
         &'a self,
@@ -80,10 +102,11 @@ impl<T: Tool> Erased<T> {
     }
 
     fn parse(&self, input: &Value) -> Result<T::Input, ToolError> {
-        T::Input::deserialize(input).map_err(|error| {
+        let input = lenient::meant(self.schema(), input);
+        T::Input::deserialize(&*input).map_err(|error| {
             let name = &self.spec.name;
             ToolError::new(format!("The input of {name} does not fit: {error}"))
-                .saying("the model sent invalid input")
+                .with_sentence("the model sent invalid input")
         })
     }
 }
@@ -99,10 +122,14 @@ pub fn violations(validator: Option<&Validator>, name: &str, input: &Value) -> V
         .iter_errors(input)
         .map(|error| {
             let path = error.instance_path().to_string();
+            let mut problem = error.to_string();
+            if problem.len() > LONGEST_PROBLEM {
+                problem = error.masked_with("the value").to_string();
+            }
             if path.is_empty() {
-                error.to_string()
+                problem
             } else {
-                format!("`{path}`: {error}")
+                format!("`{path}`: {problem}")
             }
         })
         .collect()
@@ -161,7 +188,8 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
 
     fn violations(&self, input: &Value) -> Vec<String> {
-        violations(self.validator(), &self.spec.name, input)
+        let input = lenient::meant(self.schema(), input);
+        violations(self.validator(), &self.spec.name, &input)
     }
 
     fn validate<'a>(

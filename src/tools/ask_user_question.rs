@@ -1,5 +1,8 @@
 //! `AskUserQuestion`: questions to the person, with answers to choose from.
 
+use std::collections::HashSet;
+use std::fmt::Write;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,7 +10,8 @@ use serde_json::{Value, json};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
 use crate::protocol::{
-    ChoiceOption, ChoiceRequest, Chosen, ForPerson, Level, Reply, SubjectFields, Touches,
+    ChoiceOption, ChoiceRequest, Chosen, ForPerson, Level, OutputFormat, Reply, SubjectFields,
+    Touches,
 };
 
 const LONGEST_HEADER: usize = 12;
@@ -80,10 +84,14 @@ impl Tool for AskUserQuestion {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            label: Some("Question".into()),
             doing: "asking you".into(),
+            output: OutputFormat::ForModel,
+            asks: true,
             ruled: None,
             subject: SubjectFields {
                 what: vec!["/questions/0/question".into(), "questions".into()],
+                questions: Some("questions".into()),
                 ..SubjectFields::default()
             },
             ..ToolSpec::new(
@@ -114,20 +122,34 @@ impl Tool for AskUserQuestion {
     }
 
     async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
+        let mut questions = HashSet::new();
         for asked in &input.questions {
+            if asked.question.trim().is_empty() || asked.header.trim().is_empty() {
+                return Err(ToolError::new(
+                    "`question` or `header` is empty: every question needs both",
+                ));
+            }
+            if !questions.insert(asked.question.trim()) {
+                return Err(ToolError::new(format!(
+                    "The question `{}` is there twice: ask each once",
+                    asked.question
+                )));
+            }
             if asked.header.chars().count() > LONGEST_HEADER {
                 return Err(ToolError::new(format!(
                     "The header `{}` is longer than {LONGEST_HEADER} characters",
                     asked.header
-                )));
+                ))
+                .with_sentence("the header of a question is too long"));
             }
             let labels = asked.options.iter().map(|option| option.label.trim());
-            let labels: std::collections::HashSet<&str> = labels.collect();
+            let labels: HashSet<&str> = labels.collect();
             if labels.len() < asked.options.len() || labels.contains("") {
                 return Err(ToolError::new(format!(
                     "The options of `{}` need labels that differ and are not empty",
                     asked.question
-                )));
+                ))
+                .with_sentence("the answers of a question are not distinct"));
             }
         }
         Ok(Validated::Fine)
@@ -136,33 +158,17 @@ impl Tool for AskUserQuestion {
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let requests = input.questions.iter().map(Asked::request).collect();
         match cx.ask_together(requests).await? {
-            Reply::Chosen(chosen) => {
-                let answered = || input.questions.iter().zip(&chosen);
-                let answers: Vec<String> = answered()
-                    .map(|(asked, chosen)| {
-                        format!("\"{}\"=\"{}\"", asked.question, asked.answer(chosen))
-                    })
-                    .collect();
-                Ok(ToolOutput {
-                    for_person: ForPerson::saying(in_short(answered())),
-                    ..ToolOutput::text(format!(
-                        "User has answered your questions: {}",
-                        answers.join(", ")
-                    ))
-                })
-            }
+            Reply::Chosen(chosen) => Ok(answered(&input.questions, &chosen)),
             Reply::Nobody => Err(ToolError::new(
                 "Nobody is there to answer: this run has no person at a screen. Decide yourself, and say in your answer \
                  what you assumed",
-            )),
-            Reply::Dismissed | Reply::Permission(_) => {
-                let asked = input.questions.iter();
-                let asked: Vec<String> = asked.map(|it| format!("\"{}\"", it.question)).collect();
+            ).with_sentence("nobody is there to answer")),
+            Reply::Dismissed | Reply::Permission(_) | Reply::Form(_) => {
+                let asked = quoted(input.questions.iter());
                 Ok(ToolOutput {
-                    for_person: ForPerson::saying("you let the model decide"),
+                    for_person: ForPerson::sentence("you skipped it"),
                     ..ToolOutput::text(format!(
-                        "The user does not want to answer {}. Continue as you think best, or stop and ask in your own words",
-                        asked.join(", ")
+                        "The user does not want to answer {asked}. Continue as you think best, or stop and ask in your own words"
                     ))
                 })
             }
@@ -170,11 +176,42 @@ impl Tool for AskUserQuestion {
     }
 }
 
+fn answered(questions: &[Asked], chosen: &[Chosen]) -> ToolOutput {
+    let (skipped, given): (Vec<_>, Vec<_>) =
+        (questions.iter().zip(chosen)).partition(|(_, chosen)| chosen.is_skipped());
+    let given = given.into_iter();
+    let given =
+        given.map(|(asked, chosen)| format!("\"{}\"=\"{}\"", asked.question, asked.answer(chosen)));
+    let given: Vec<String> = given.collect();
+    let mut text = format!("User has answered your questions: {}", given.join(", "));
+    if !skipped.is_empty() {
+        let skipped = quoted(skipped.into_iter().map(|(asked, _)| asked));
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            ". The user skipped {skipped}: decide there as you think best"
+        );
+    }
+    ToolOutput {
+        for_person: ForPerson::sentence(summary(questions.iter().zip(chosen))),
+        ..ToolOutput::text(text)
+    }
+}
+
+fn quoted<'a>(questions: impl Iterator<Item = &'a Asked>) -> String {
+    let quoted = questions.map(|asked| format!("\"{}\"", asked.question));
+    quoted.collect::<Vec<_>>().join(", ")
+}
+
 /// The answers for the row of the call, which shows the first question.
-fn in_short<'a>(answered: impl ExactSizeIterator<Item = (&'a Asked, &'a Chosen)>) -> String {
+fn summary<'a>(answered: impl ExactSizeIterator<Item = (&'a Asked, &'a Chosen)>) -> String {
     let is_only = answered.len() == 1;
     let answers = answered.map(|(asked, chosen)| {
-        let answer = asked.answer(chosen);
+        let answer = if chosen.is_skipped() {
+            "skipped".to_owned()
+        } else {
+            asked.answer(chosen)
+        };
         if is_only {
             return answer;
         }
@@ -191,7 +228,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{AskUserQuestion, Input};
-    use crate::protocol::{ChoiceRequest, Chosen, Reply};
+    use crate::protocol::{ChoiceRequest, Chosen, QuestionKind, Reply};
     use crate::tools::ask::Asker;
     use crate::tools::files::scratch::{Scratch, text};
     use crate::tools::{Tool, input_schema};
@@ -211,17 +248,19 @@ mod tests {
         let mut scratch = Scratch::new();
         let asked: Arc<Mutex<Vec<ChoiceRequest>>> = Arc::default();
         let log = asked.clone();
-        scratch.cx.asker = Asker::new(move |requests| {
-            log.lock().expect("unpoisoned").extend(requests);
+        scratch.cx.asker = Asker::new(move |question| {
+            if let QuestionKind::Choice(requests) = question {
+                log.lock().expect("unpoisoned").extend(requests);
+            }
             let reply = reply.clone();
             async move { reply }.boxed()
         });
         let output = scratch.run(&AskUserQuestion, questions()).await;
-        let said = output
+        let message = output
             .map(|output| text(&output))
             .map_err(|error| error.message);
         let asked = asked.lock().expect("unpoisoned").clone();
-        (said, asked)
+        (message, asked)
     }
 
     fn chosen(options: &[usize], text: Option<&str>) -> Chosen {
@@ -235,9 +274,9 @@ mod tests {
     #[tokio::test]
     async fn all_questions_are_asked_at_once_and_the_model_gets_each_answer_with_its_question() {
         let replies = vec![chosen(&[1], None), chosen(&[0, 1], Some("and a file"))];
-        let (said, asked) = answered(Reply::Chosen(replies)).await;
+        let (output, asked) = answered(Reply::Chosen(replies)).await;
         assert_eq!(
-            said.as_deref(),
+            output.as_deref(),
             Ok(
                 "User has answered your questions: \"Where?\"=\"Redis\", \"Which?\"=\"Memory, Redis, and a file\""
             )
@@ -250,6 +289,18 @@ mod tests {
         assert!(asked.iter().all(|request| request.free_text));
     }
 
+    #[tokio::test]
+    async fn the_model_gets_the_given_answers_and_learns_which_questions_were_skipped() {
+        let replies = vec![chosen(&[1], None), chosen(&[], None)];
+        let (output, _) = answered(Reply::Chosen(replies)).await;
+        assert_eq!(
+            output.as_deref(),
+            Ok(
+                "User has answered your questions: \"Where?\"=\"Redis\". The user skipped \"Which?\": decide there as you think best"
+            )
+        );
+    }
+
     #[test]
     fn a_call_is_named_by_its_first_question() {
         let subject = AskUserQuestion.spec().subject.of(&questions());
@@ -258,14 +309,14 @@ mod tests {
 
     #[tokio::test]
     async fn the_model_learns_when_the_person_declines_or_nobody_can_answer() {
-        let (said, _) = answered(Reply::Dismissed).await;
-        let said = said.expect("not an error");
+        let (output, _) = answered(Reply::Dismissed).await;
+        let output = output.expect("not an error");
         assert!(
-            said.starts_with("The user does not want to answer \"Where?\", \"Which?\"."),
-            "{said}"
+            output.starts_with("The user does not want to answer \"Where?\", \"Which?\"."),
+            "{output}"
         );
-        let (said, asked) = answered(Reply::Nobody).await;
-        assert!(said.expect_err("nobody").starts_with("Nobody is there"));
+        let (output, asked) = answered(Reply::Nobody).await;
+        assert!(output.expect_err("nobody").starts_with("Nobody is there"));
         assert_eq!(asked.len(), 2);
     }
 
@@ -276,7 +327,13 @@ mod tests {
         long["questions"][0]["header"] = json!("thirteen char");
         let mut same = questions();
         same["questions"][0]["options"][1]["label"] = json!("Memory");
+        let mut empty = questions();
+        empty["questions"][1]["question"] = json!(" ");
+        let mut twice = questions();
+        twice["questions"][1]["question"] = json!("Where?");
         for (input, reason) in [
+            (empty, "every question needs both"),
+            (twice, "`Where?` is there twice"),
             (long, "longer than 12 characters"),
             (same, "labels that differ"),
         ] {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::bash::jobs::{News, unknown};
+use super::bash::jobs::{NewOutput, unknown};
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
 use crate::process::output::plain;
@@ -61,9 +61,10 @@ impl Tool for BashOutput {
 
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let filter = matcher(&input)?;
-        let looked = tokio::task::spawn_blocking(move || cx.env.groups.jobs.look(&input.bash_id));
+        let looked =
+            tokio::task::spawn_blocking(move || cx.env.groups.jobs.read_new(&input.bash_id));
         match looked.await {
-            Ok(Ok(news)) => Ok(ToolOutput::text(report(&news, filter.as_ref()))),
+            Ok(Ok(output)) => Ok(ToolOutput::text(report(&output, filter.as_ref()))),
             Ok(Err(error)) => Err(unknown(&error)),
             // The runtime is shutting down.
             Err(_) => Err(ToolError::cancelled()),
@@ -77,26 +78,26 @@ fn matcher(input: &Input) -> Result<Option<RegexMatcher>, ToolError> {
     };
     let matcher = RegexMatcher::new(filter).map_err(|error| {
         ToolError::new(format!("`filter` is not a regular expression: {error}"))
-            .saying("the filter is not a valid regular expression")
+            .with_sentence("the filter is not a valid regular expression")
     })?;
     Ok(Some(matcher))
 }
 
-fn report(news: &News, filter: Option<&RegexMatcher>) -> String {
+fn report(new_output: &NewOutput, filter: Option<&RegexMatcher>) -> String {
     let mut text = format!(
         "Status: {}\nCommand: {}\n",
-        news.status.in_words(),
-        news.command
+        new_output.status.description(),
+        new_output.command
     );
-    if news.skipped > 0 {
+    if new_output.skipped > 0 {
         let _ = writeln!(
             text,
             "[{} earlier bytes are not shown; they are in `{}`]",
-            news.skipped,
-            news.file.display()
+            new_output.skipped,
+            new_output.file.display()
         );
     }
-    let output = plain(&news.output);
+    let output = plain(&new_output.output);
     let shown: Vec<&str> = output
         .lines()
         .filter(|line| filter.is_none_or(|filter| is_match(filter, line)))
@@ -123,7 +124,7 @@ mod tests {
     use crate::tools::files::scratch::{Scratch, text};
     use crate::tools::kill_shell::KillShell;
 
-    async fn look(scratch: &Scratch, extra: serde_json::Value) -> String {
+    async fn read_new(scratch: &Scratch, extra: serde_json::Value) -> String {
         let mut input = json!({ "bash_id": "bash_1" });
         if let (Some(input), Some(extra)) = (input.as_object_mut(), extra.as_object()) {
             input.extend(extra.clone());
@@ -142,9 +143,9 @@ mod tests {
     /// Calls `BashOutput` until the output contains `wanted`.
     async fn seen(scratch: &Scratch, wanted: &str) -> String {
         loop {
-            let said = look(scratch, json!({})).await;
-            if said.contains(wanted) {
-                return said;
+            let output = read_new(scratch, json!({})).await;
+            if output.contains(wanted) {
+                return output;
             }
             tokio::task::yield_now().await;
         }
@@ -164,7 +165,11 @@ mod tests {
         .await;
         let first = seen(&scratch, "\n\none").await;
         assert!(first.starts_with("Status: running\n"), "{first}");
-        assert!(look(&scratch, json!({})).await.ends_with("(no new output)"));
+        assert!(
+            read_new(&scratch, json!({}))
+                .await
+                .ends_with("(no new output)")
+        );
         scratch.put("go", "");
         let second = seen(&scratch, "\n\ntwo").await;
         assert!(!second.contains("\none"), "{second}");
@@ -180,20 +185,20 @@ mod tests {
         while std::fs::read(&file).expect("there") != b"a1\nb\na2\n" {
             tokio::task::yield_now().await;
         }
-        let said = look(&scratch, json!({ "filter": "^a" })).await;
-        assert!(said.ends_with("\n\na1\na2"), "{said}");
-        let wrong = look(&scratch, json!({ "filter": "(" })).await;
+        let output = read_new(&scratch, json!({ "filter": "^a" })).await;
+        assert!(output.ends_with("\n\na1\na2"), "{output}");
+        let wrong = read_new(&scratch, json!({ "filter": "(" })).await;
         assert!(wrong.contains("not a regular expression"), "{wrong}");
     }
 
     #[tokio::test]
     async fn an_unknown_id_is_answered_with_the_known_ones() {
         let scratch = Scratch::new();
-        let said = look(&scratch, json!({})).await;
-        assert!(said.ends_with("`bash_1`; none was started"), "{said}");
+        let output = read_new(&scratch, json!({})).await;
+        assert!(output.ends_with("`bash_1`; none was started"), "{output}");
         start(&scratch, "true").await;
-        let said = look(&scratch, json!({ "bash_id": "x" })).await;
-        assert!(said.ends_with("`x`; known IDs: bash_1"), "{said}");
+        let output = read_new(&scratch, json!({ "bash_id": "x" })).await;
+        assert!(output.ends_with("`x`; known IDs: bash_1"), "{output}");
     }
 
     #[tokio::test]
@@ -201,11 +206,11 @@ mod tests {
         let scratch = Scratch::new();
         start(&scratch, "sleep 600 & sleep 600").await;
         let kill = json!({ "shell_id": "bash_1" });
-        let said = scratch.run(&KillShell, kill.clone()).await.expect("killed");
-        assert_eq!(text(&said), "Killed bash_1 (sleep 600 & sleep 600)");
+        let output = scratch.run(&KillShell, kill.clone()).await.expect("killed");
+        assert_eq!(text(&output), "Killed bash_1 (sleep 600 & sleep 600)");
         assert_eq!(scratch.cx.env.groups.running(), [] as [&str; 0]);
         assert!(
-            look(&scratch, json!({}))
+            read_new(&scratch, json!({}))
                 .await
                 .starts_with("Status: killed")
         );

@@ -24,15 +24,13 @@ use super::bash::capture::Capture;
 use super::bash::conclude;
 use super::bash::shell::{Ended, Shell, Start};
 use super::registry::{Origin, Registry};
-use super::{
-    DescribeCx, MAX_RESULT_CHARS, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec, Validated,
-};
+use super::{DescribeCx, MAX_RESULT_CHARS, ToolCx, ToolError, ToolErrorKind, ToolOutput, ToolSpec};
 use crate::config::hidden;
 use crate::permissions::Grant;
 use crate::process::child;
 use crate::process::output::{DRAIN, plain, read_some};
 use crate::protocol::{
-    CustomTool, FileDiff, Level, PartOfFile, ServerTool, SubjectFields, ToolDefinition, Touches,
+    CustomTool, Level, PartOfFile, Program, SubjectFields, ToolDefinition, Touches,
 };
 
 /// Contains the input in addition to stdin, unless it is too long for the kernel.
@@ -72,12 +70,12 @@ impl Custom {
     async fn run(&self, input: &Value, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
         let (mut shell, errors) = self.start(input, cx).map_err(|error| {
             ToolError::new(format!("The tool could not be started: {error}"))
-                .saying(format!("could not be started: {error}"))
+                .with_sentence(format!("could not be started: {error}"))
         })?;
         let mut capture = Capture::new(&cx.env.results_dir, cx.call);
         let limit = Duration::from_millis(self.tool.timeout_ms);
         let ended = shell.run(&mut capture, limit, cx).await;
-        let left = shell.hand_over(&cx.env.groups, &self.tool.command);
+        let left = shell.transfer_to(&cx.env.groups, &self.tool.command);
         let errors = errors.finish().await;
         let succeeded = matches!(ended, Ended::Process(child::Ended::Exited(0)));
         if succeeded && let Some(output) = capture.whole().and_then(|whole| output::blocks(&whole))
@@ -93,7 +91,7 @@ impl Custom {
         }
         conclude(ended, false, text, left).map_err(|error| match error.kind {
             // Only a failed command of the model makes later calls pointless.
-            ToolErrorKind::CommandFailed | ToolErrorKind::HeldBack => ToolError {
+            ToolErrorKind::CommandFailed | ToolErrorKind::Blocked => ToolError {
                 kind: ToolErrorKind::Refused,
                 ..error
             },
@@ -139,14 +137,6 @@ impl AnyTool for Custom {
         }
     }
 
-    fn is_enabled(&self, _about: &DescribeCx) -> bool {
-        true
-    }
-
-    fn served_by(&self, _about: &DescribeCx) -> Option<ServerTool> {
-        None
-    }
-
     fn facts(&self, input: &Value) -> CallFacts {
         CallFacts {
             safe: self.tool.read_only,
@@ -163,24 +153,20 @@ impl AnyTool for Custom {
         Value::Object(serde_json::Map::new())
     }
 
+    fn program(&self, cx: &ToolCx) -> Option<Program> {
+        Some(Program {
+            command: self.tool.command.clone(),
+            directory: cx.env.workspace.display().to_string(),
+            input: format!("as JSON on stdin and in {VARIABLE}"),
+        })
+    }
+
     fn prepare(&self) {
         self.validator();
     }
 
     fn violations(&self, input: &Value) -> Vec<String> {
         violations(self.validator(), &self.spec.name, input)
-    }
-
-    fn validate<'a>(
-        &'a self,
-        _input: &'a Value,
-        _cx: &'a ToolCx,
-    ) -> BoxFuture<'a, Result<Validated, ToolError>> {
-        std::future::ready(Ok(Validated::Fine)).boxed()
-    }
-
-    fn preview<'a>(&'a self, _input: &'a Value, _cx: &'a ToolCx) -> BoxFuture<'a, Vec<FileDiff>> {
-        std::future::ready(Vec::new()).boxed()
     }
 
     fn call<'a>(
@@ -207,7 +193,7 @@ pub fn replace(registry: &mut Registry, tools: &[CustomTool]) -> Vec<String> {
 }
 
 /// The string fields of the schema are the best description of a call.
-fn subject(schema: &Value) -> SubjectFields {
+pub fn subject(schema: &Value) -> SubjectFields {
     let properties = schema["properties"].as_object();
     let texts = properties.into_iter().flatten();
     let texts = texts.filter(|(_, about)| about["type"] == "string");

@@ -12,7 +12,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -38,6 +38,8 @@ const MOST_SHOWN: usize = 32;
 pub struct FileSearch {
     /// The contents of the files when the changes of a call were shown.
     shown: Mutex<VecDeque<(CallRef, Seen)>>,
+    /// What the last validated call would change, for its preview.
+    found: Mutex<Option<(CallRef, Plan)>>,
 }
 
 type Seen = Vec<(PathBuf, ContentHash)>;
@@ -80,6 +82,10 @@ impl Input {
 }
 
 impl FileSearch {
+    fn found(&self) -> MutexGuard<'_, Option<(CallRef, Plan)>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn remember(&self, call: CallRef, plan: &Plan) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.retain(|(known, _)| *known != call);
@@ -105,7 +111,7 @@ impl FileSearch {
             Some((path, _)) => Err(ToolError::new(format!(
                 "{} has changed since the user was shown what this call would do. Nothing was written; call it again",
                 tree::names::show(path)
-            ))),
+            )).with_sentence("a file has changed since you saw the diff; nothing was written")),
         }
     }
 }
@@ -141,7 +147,7 @@ impl Tool for FileSearch {
         let given = |field: &str| input.get(field).is_some_and(|value| !value.is_null());
         let applies = input
             .get("preview_only")
-            .is_some_and(|value| *value != Value::Bool(true));
+            .is_some_and(|value| !matches!(value, Value::Bool(true) | Value::Null));
         if given("replace_with") && applies {
             Touches::replacing(input, "path", Some("file_glob"))
         } else {
@@ -154,6 +160,17 @@ impl Tool for FileSearch {
     }
 
     async fn validate(&self, input: &Input, cx: &ToolCx) -> Result<Validated, ToolError> {
+        if input.writes() {
+            let plan = planned(input, cx, Places::default()).await?;
+            if plan.count() == 0 && plan.is_complete() {
+                return Err(ToolError::new(
+                    "No matches found, so there is nothing to replace. Search without `replace_with` first",
+                )
+                .with_sentence("nothing to replace"));
+            }
+            self.found().replace((cx.call, plan));
+            return Ok(Validated::Fine);
+        }
         let (input, cwd) = (input.clone(), cx.cwd.clone());
         tree::run(&cx.cancel, move |_| Query::new(&input, &cwd).map(drop)).await??;
         Ok(Validated::Fine)
@@ -163,7 +180,12 @@ impl Tool for FileSearch {
         if !input.writes() {
             return Vec::new();
         }
-        match planned(input, cx, Places::default()).await {
+        let found = self.found().take_if(|(call, _)| *call == cx.call);
+        let plan = match found {
+            Some((_, plan)) => Ok(plan),
+            None => planned(input, cx, Places::default()).await,
+        };
+        match plan {
             Ok(plan) => {
                 self.remember(cx.call, &plan);
                 plan.diffs(&cx.env.workspace)
@@ -190,12 +212,13 @@ impl Tool for FileSearch {
             let text = report::matches(&plan, &input);
             return Ok(ToolOutput {
                 for_person: ForPerson {
-                    sentence: Some(report::in_short(&plan)),
+                    sentence: Some(report::summary(&plan)),
                     ..ForPerson::default()
                 },
-                ..ToolOutput::text(cx.off_limits.remark_on(text))
+                ..ToolOutput::text(cx.off_limits.with_remark(text))
             });
         }
+        self.found().take_if(|(call, _)| *call == cx.call);
         self.check(cx.call, &plan)?;
         files::blocking(move || apply::whole(&plan, &cx)).await
     }

@@ -96,7 +96,10 @@ async fn run(
         answer(&input, &cwd, &off_limits, &places, stop)
     })
     .await??;
-    Ok(ToolOutput::text(text))
+    Ok(match text.as_str() {
+        search::NOTHING => ToolOutput::nothing_found("no files", text),
+        _ => ToolOutput::text(text),
+    })
 }
 
 /// A whole call without the runtime: returns the text for the model. Blocks until it is done or stopped.
@@ -109,7 +112,7 @@ pub fn answer(
 ) -> Result<String, ToolError> {
     let query = Query::new(input, cwd)?;
     tree::decided(&query.root, places)?;
-    Ok(off_limits.remark_on(search(&query, off_limits, stop).text()))
+    Ok(off_limits.with_remark(search(&query, off_limits, stop).text()))
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ mod search;
 mod sink;
 
 use query::Query;
-pub(super) use query::split_globs;
+pub(super) use query::{check_globs, split_globs};
 use search::search;
 
 pub struct Grep;
@@ -146,7 +146,10 @@ async fn run(
         answer(&input, &cwd, &off_limits, &places, stop)
     })
     .await??;
-    Ok(ToolOutput::text(text))
+    Ok(match text.as_str() {
+        report::NOTHING => ToolOutput::nothing_found("no matches", text),
+        _ => ToolOutput::text(text),
+    })
 }
 
 /// A whole call without the runtime: returns the text for the model. Blocks until it is done or stopped.
@@ -160,7 +163,7 @@ pub fn answer(
     let query = Query::new(input, cwd)?;
     let start = tree::decided(query.root.path(), places)?;
     let found = search(&query, &start, off_limits, stop, &AtomicUsize::new(0));
-    Ok(off_limits.remark_on(report::text(&query, &found)))
+    Ok(off_limits.with_remark(report::text(&query, &found)))
 }
 
 /// Searches for files with a match, for tools that process these files further.

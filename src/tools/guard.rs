@@ -80,14 +80,19 @@ fn keep(whole: &str, dir: &Path, call: CallRef) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// A new file for a call's whole result. An existing file, from a copied session, is not overwritten.
+/// A new file for a call's whole result.
 pub fn result_file(dir: &Path, call: CallRef) -> io::Result<(File, PathBuf)> {
+    result_file_as(dir, call, "txt")
+}
+
+/// A new file for a part of a call's result. An existing file, from a copied session, is not overwritten.
+pub fn result_file_as(dir: &Path, call: CallRef, extension: &str) -> io::Result<(File, PathBuf)> {
     crate::config::dirs::create_private_dir(dir)?;
     for number in 1..=MOST_OF_ONE_CALL {
         let file = if number == 1 {
-            format!("call-{call}.txt")
+            format!("call-{call}.{extension}")
         } else {
-            format!("call-{call}-{number}.txt")
+            format!("call-{call}-{number}.{extension}")
         };
         let path = dir.join(file);
         match OpenOptions::new()

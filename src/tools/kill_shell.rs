@@ -50,9 +50,9 @@ impl Tool for KillShell {
         if let Some(status) = killed.map_err(|error| unknown(&error))? {
             return Err(ToolError::new(format!(
                 "{id} is no longer running: {}",
-                status.in_words()
+                status.description()
             ))
-            .saying("already finished"));
+            .with_sentence("already finished"));
         }
         let command = groups.jobs.command(id).unwrap_or_default();
         Ok(ToolOutput::text(format!("Killed {id} ({command})")))
@@ -65,7 +65,10 @@ async fn kill_task(task: &Task, cx: &ToolCx) -> Result<ToolOutput, ToolError> {
         Ok(None) => Ok(ToolOutput::text(format!("Killed {id} ({about})"))),
         Ok(Some(_)) => Err(ToolError::new(format!(
             "{id} is no longer running: use TaskOutput to get its result"
-        ))),
-        Err(error) => Err(ToolError::new(error.to_string())),
+        ))
+        .with_sentence("already finished")),
+        Err(error) => {
+            Err(ToolError::new(error.to_string()).with_sentence("no such background task"))
+        }
     }
 }

@@ -52,12 +52,14 @@ impl Query {
             Ok(_) => {
                 return Err(ToolError::new(format!(
                     "`{shown}` is a file, not a directory. Use Read to see what is in it"
-                )));
+                ))
+                .with_sentence("this is a file, not a directory"));
             }
             Err(error) => {
-                return Err(ToolError::new(format!(
-                    "`{shown}` cannot be listed: {error}"
-                )));
+                return Err(
+                    ToolError::new(format!("`{shown}` cannot be listed: {error}"))
+                        .with_sentence(format!("can't list it: {error}")),
+                );
             }
         }
         let mut ignore = OverrideBuilder::new(&root);
@@ -79,7 +81,7 @@ impl Query {
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn bad_glob(error: ignore::Error) -> ToolError {
-    ToolError::new(format!("`ignore` is not valid: {error}"))
+    ToolError::new(format!("`ignore` is not valid: {error}")).with_sentence("the glob is not valid")
 }
 
 impl Tool for LS {
@@ -149,7 +151,7 @@ fn answer(
         text.push('\n');
         text.push_str(&line);
     }
-    Ok(off_limits.remark_on(text))
+    Ok(off_limits.with_remark(text))
 }
 
 fn list(query: &Query, off_limits: &OffLimits, stop: &Stop) -> (Listing, Unread) {

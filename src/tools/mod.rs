@@ -18,6 +18,7 @@ pub mod grep;
 pub mod guard;
 pub mod inner;
 pub mod kill_shell;
+pub mod lenient;
 pub mod ls;
 pub mod multi_edit;
 #[cfg(test)]
@@ -72,6 +73,8 @@ use crate::protocol::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSpec {
     pub name: Arc<str>,
+    /// The name for people, if the tool's own is only meant for models.
+    pub label: Option<Arc<str>>,
     /// Its description for the model, from `assets/tools/*.md`.
     pub description: Arc<str>,
     pub level: Level,
@@ -88,6 +91,8 @@ pub struct ToolSpec {
     pub ruled: Option<Arc<str>>,
     /// Whether a running call can continue in the background; it then watches [`ToolCx::background`].
     pub can_background: bool,
+    /// Whether each call asks the person something, besides its permission.
+    pub asks: bool,
     /// Whether successful calls may share a line on the screen: they only read, and show nothing that must be seen.
     pub folds: bool,
     pub output: OutputFormat,
@@ -114,6 +119,7 @@ impl ToolSpec {
     pub fn new(name: &str, description: &str, level: Level, subject: &str) -> Self {
         Self {
             name: name.into(),
+            label: None,
             description: description.into(),
             level,
             interrupt: InterruptBehavior::Cancel,
@@ -123,6 +129,7 @@ impl ToolSpec {
             preview: PreviewFields::Nothing,
             ruled: Some(subject.into()),
             can_background: false,
+            asks: false,
             folds: false,
             output: OutputFormat::Text,
             demand: Demand::Usual,
@@ -135,6 +142,7 @@ impl ToolSpec {
     pub fn info(&self) -> ToolInfo {
         ToolInfo {
             name: self.name.clone(),
+            label: self.label.clone(),
             doing: self.doing.clone(),
             subject: self.subject.clone(),
             preview: self.preview.clone(),
@@ -234,7 +242,7 @@ pub trait Tool: Send + Sync + 'static {
             Err(ToolError::new(
                 "The user allowed only a part of this call, which is not possible: nothing was done",
             )
-            .saying("this call can't be done in part"))
+            .with_sentence("this call can't be done in part"))
         }
     }
 
@@ -334,7 +342,7 @@ pub struct Environment {
     /// Whether commands that run without asking are sandboxed.
     pub unasked: Unasked,
     /// What all sandboxed commands may access; set when the first one starts.
-    pub ground: OnceLock<Arc<sandbox::Ground>>,
+    pub base_access: OnceLock<Arc<sandbox::BaseAccess>>,
     /// Who searches the web; `None` where nobody does.
     pub search: Option<WebSearch>,
     /// The model that answers questions about fetched pages.
@@ -343,9 +351,9 @@ pub struct Environment {
 
 impl Environment {
     /// Whether commands that run without asking are sandboxed.
-    pub fn holds(&self) -> bool {
+    pub fn sandboxes(&self) -> bool {
         match self.unasked {
-            Unasked::Auto | Unasked::Require => sandbox::state().holds(),
+            Unasked::Auto | Unasked::Require => sandbox::state().sandboxes(),
             Unasked::Off => false,
         }
     }
@@ -372,6 +380,8 @@ pub enum ContextChange {
     Todos(Vec<Todo>),
     /// Tools that were announced by name only are sent with their schemas.
     Activated(Vec<String>),
+    /// The model that answers until the turn ends.
+    Model(String),
     /// It has asked a model itself, which used this.
     Spent(Spending),
 }
@@ -393,7 +403,7 @@ pub enum ToolErrorKind {
     /// A command ran and failed: later calls may depend on it.
     CommandFailed,
     /// The sandbox blocked something in a command that ran without asking; the person may still allow it.
-    HeldBack,
+    Blocked,
     /// The call was told to stop.
     Cancelled,
 }
@@ -403,6 +413,14 @@ impl ToolOutput {
         Self {
             for_model: vec![ResultBlock::text(text)],
             ..Self::default()
+        }
+    }
+
+    /// Nothing new to show; `sentence` says so to the person.
+    pub fn nothing_found(sentence: &str, for_model: impl Into<String>) -> Self {
+        Self {
+            for_person: ForPerson::sentence(sentence),
+            ..Self::text(for_model)
         }
     }
 }
@@ -419,9 +437,9 @@ impl ToolError {
 
     /// Sets what the person is told instead of the message.
     #[must_use]
-    pub fn saying(self, sentence: impl Into<String>) -> Self {
+    pub fn with_sentence(self, sentence: impl Into<String>) -> Self {
         Self {
-            for_person: ForPerson::saying(sentence),
+            for_person: ForPerson::sentence(sentence),
             ..self
         }
     }

@@ -69,7 +69,7 @@ impl Input {
         if !document.is_changed() {
             return Err(FileError::NoMatch {
                 message: "The edits undo each other: the file would be as it was".into(),
-                in_short: "the edits undo each other".into(),
+                summary: "the edits undo each other".into(),
             });
         }
         Ok(Edited {
@@ -80,8 +80,11 @@ impl Input {
 
     fn explain(&self, index: usize, error: FileError) -> FileError {
         match error {
-            FileError::NoMatch { message, in_short } => FileError::NoMatch {
-                in_short: format!("edit {} of {}: {in_short}", index + 1, self.edits.len()),
+            FileError::NoMatch {
+                message,
+                summary: in_short,
+            } => FileError::NoMatch {
+                summary: format!("edit {} of {}: {in_short}", index + 1, self.edits.len()),
                 message: format!(
                     "Edit {} of {} cannot be made, so none was: {message}",
                     index + 1,

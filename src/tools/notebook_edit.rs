@@ -90,6 +90,15 @@ impl Input {
         cx: &ToolCx,
         places: &Places,
     ) -> Result<Edited, FileError> {
+        if path
+            .extension()
+            .is_none_or(|extension| extension != "ipynb")
+        {
+            return Err(FileError::BadContent(format!(
+                "{} is not a notebook (`.ipynb`). Use Edit for other files",
+                path::shown(path)
+            )));
+        }
         let mut document = Document::open(path, Need::Whole, cx, places)?;
         let order = self.order(source)?;
         let change = cells::change(document.text(), &order).map_err(|problem| {

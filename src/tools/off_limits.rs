@@ -50,7 +50,7 @@ impl OffLimits {
     }
 
     /// The text of a search, with a remark if files were left out.
-    pub fn remark_on(&self, mut text: String) -> String {
+    pub fn with_remark(&self, mut text: String) -> String {
         if self.met.load(Ordering::Relaxed) {
             text.push_str("\n[Files that permission rules protect were left out]");
         }

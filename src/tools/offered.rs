@@ -11,17 +11,22 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::any::AnyTool;
 use super::registry::{NameTaken, Offer, Origin, Registry};
 use super::tool_search::{self, announcement};
 use super::{DescribeCx, ToolSpec};
-use crate::protocol::{Deferral, ToolDefinition, ToolInfo, ToolState, ToolsTold};
+use crate::permissions::Rules;
+use crate::protocol::{Deferral, Mode, SentTools, ToolDefinition, ToolInfo, ToolState};
 
 /// With more tools than this, some are deferred.
 const MOST_TOOLS: usize = 40;
+/// How long a request waits for sources of tools that are being read again.
+const LONGEST_SETTLING: Duration = Duration::from_secs(5);
 /// The schemas may take this part of the context window before some are deferred.
 const PART_OF_WINDOW: u64 = 10;
 
@@ -44,7 +49,7 @@ pub struct Offered {
 
 /// The names that appear in a request for the first time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct News {
+pub struct NewNames {
     pub offered: Vec<String>,
     pub announced: Vec<String>,
 }
@@ -53,13 +58,18 @@ pub struct News {
 #[derive(Clone)]
 pub struct Tools {
     state: watch::Sender<State>,
+    /// How many of their sources are being read again.
+    unsettled: watch::Sender<usize>,
 }
+
+/// Says that a source of tools is being read again, until it is dropped.
+pub struct Unsettled(watch::Sender<usize>);
 
 #[derive(Clone, Default)]
 struct State {
     all: Registry,
     offer: Offer,
-    told: ToolsTold,
+    sent: SentTools,
     offered: Offered,
 }
 
@@ -67,26 +77,26 @@ struct State {
 pub struct Changes(watch::Receiver<State>);
 
 impl Offered {
-    fn new(all: &Registry, offer: &Offer, told: &ToolsTold) -> Self {
+    fn new(all: &Registry, offer: &Offer, sent: &SentTools) -> Self {
         let registry = all.offered(offer);
         let sorted = registry.definitions(&offer.about);
-        let waiting = deferred(&registry, &sorted, offer, told);
+        let waiting = deferred(&registry, &sorted, offer, sent);
         let (deferred, mut definitions): (Vec<_>, Vec<_>) = sorted
             .into_iter()
             .partition(|tool| waiting.contains(&tool.name));
-        let places = places(&told.offered);
+        let places = places(&sent.offered);
         let place = |name: &str| places.get(name).copied().unwrap_or(usize::MAX);
         // The sort is stable: new tools stay in order, after those that were sent before.
         definitions.sort_by_key(|tool| place(&tool.name));
         let is_there = |name: &&String| registry.find(name).is_some();
-        let mut announced: Vec<String> = told.announced.iter().filter(is_there).cloned().collect();
+        let mut announced: Vec<String> = sent.announced.iter().filter(is_there).cloned().collect();
         let names = deferred.iter().map(|tool| &tool.name);
         let new: Vec<String> = names
             .filter(|name| !announced.contains(name))
             .cloned()
             .collect();
         announced.extend(new);
-        let lasting = match told.first {
+        let lasting = match sent.first {
             0 => definitions.len(),
             first => definitions
                 .iter()
@@ -193,19 +203,40 @@ impl Offered {
 
 impl Tools {
     pub fn new(all: Registry, offer: Offer) -> Self {
-        Self::resumed(all, offer, ToolsTold::default())
+        Self::resumed(all, offer, SentTools::default())
     }
 
-    /// The tools of a resumed session: `told` is what its earlier requests said about them.
-    pub fn resumed(all: Registry, offer: Offer, told: ToolsTold) -> Self {
-        let offered = Offered::new(&all, &offer, &told);
+    /// The tools of a resumed session: `sent` is what its earlier requests said about them.
+    pub fn resumed(all: Registry, offer: Offer, sent: SentTools) -> Self {
+        let offered = Offered::new(&all, &offer, &sent);
         let state = watch::Sender::new(State {
             all,
             offer,
-            told,
+            sent,
             offered,
         });
-        Self { state }
+        Self {
+            state,
+            unsettled: watch::Sender::new(0),
+        }
+    }
+
+    /// A source of tools is being read again: the next request waits a moment for it.
+    pub fn unsettle(&self) -> Unsettled {
+        self.unsettled.send_modify(|sources| *sources += 1);
+        Unsettled(self.unsettled.clone())
+    }
+
+    /// Waits until all sources have been read, but not for long; `None` if there is nothing to wait for.
+    pub fn settling(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let mut sources = self.unsettled.subscribe();
+        if *sources.borrow_and_update() == 0 {
+            return None;
+        }
+        Some(async move {
+            let settled = sources.wait_for(|sources| *sources == 0);
+            let _ = timeout(LONGEST_SETTLING, settled).await;
+        })
     }
 
     /// A copy of some of them, for another conversation.
@@ -223,18 +254,30 @@ impl Tools {
         });
     }
 
+    /// Offers what these rules and this mode leave.
+    pub fn follow(&self, rules: &Arc<Rules>, mode: Mode) {
+        self.state.send_if_modified(|state| {
+            let offer = &mut state.offer;
+            if offer.mode == mode && offer.rules == *rules {
+                return false;
+            }
+            (offer.mode, offer.rules) = (mode, rules.clone());
+            state.refresh_offer()
+        });
+    }
+
     /// What is offered now.
     pub fn snapshot(&self) -> Offered {
         self.state.borrow().offered.clone()
     }
 
     /// The tools of a request that is sent now, and which of them are new.
-    pub fn send(&self) -> (Offered, News) {
+    pub fn send(&self) -> (Offered, NewNames) {
         let mut sent = None;
         self.state.send_if_modified(|state| {
-            let news = state.news();
-            state.told.tell(&news.offered, &news.announced);
-            sent = Some((state.offered.clone(), news));
+            let new_names = state.unreported();
+            state.sent.record(&new_names.offered, &new_names.announced);
+            sent = Some((state.offered.clone(), new_names));
             // Sending changes no tool's state.
             false
         });
@@ -244,7 +287,7 @@ impl Tools {
     /// Offers tools that the model has asked for.
     pub fn activate(&self, tools: &[String]) {
         self.state.send_if_modified(|state| {
-            state.told.activate(tools);
+            state.sent.activate(tools);
             state.refresh_offer()
         });
     }
@@ -275,23 +318,29 @@ impl Tools {
 }
 
 impl State {
-    fn news(&self) -> News {
+    fn unreported(&self) -> NewNames {
         let offered = self.offered.definitions.iter().map(|tool| &tool.name);
         let announced = self.offered.announced.iter();
-        News {
-            offered: unknown(offered, &self.told.offered),
-            announced: unknown(announced, &self.told.announced),
+        NewNames {
+            offered: unknown(offered, &self.sent.offered),
+            announced: unknown(announced, &self.sent.announced),
         }
     }
 
     /// Returns whether the model or the screen now sees different tools.
     fn refresh_offer(&mut self) -> bool {
-        let offered = Offered::new(&self.all, &self.offer, &self.told);
+        let offered = Offered::new(&self.all, &self.offer, &self.sent);
         let changed = offered.definitions != self.offered.definitions
             || offered.deferred != self.offered.deferred;
         // Also if it looks the same: another tool may have taken the name.
         self.offered = offered;
         changed
+    }
+}
+
+impl Drop for Unsettled {
+    fn drop(&mut self) {
+        self.0.send_modify(|sources| *sources -= 1);
     }
 }
 
@@ -304,15 +353,15 @@ impl From<Registry> for Tools {
 
 impl Changes {
     /// What is offered now, if it was not reported yet.
-    pub fn news(&mut self) -> Option<Offered> {
+    pub fn unreported(&mut self) -> Option<Offered> {
         // The sender lives as long as the session's context.
-        let is_news = self.0.has_changed().unwrap_or(false);
-        is_news.then(|| self.0.borrow_and_update().offered.clone())
+        let has_changed = self.0.has_changed().unwrap_or(false);
+        has_changed.then(|| self.0.borrow_and_update().offered.clone())
     }
 
     /// Waits until there is a change that was not reported yet. Cancel-safe.
     pub async fn wait(&mut self) {
-        // A seen value is not waited for again, so mark it as unseen for `news`.
+        // A seen value is not waited for again, so mark it as unseen for `unreported`.
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -325,7 +374,7 @@ fn deferred(
     registry: &Registry,
     definitions: &[ToolDefinition],
     offer: &Offer,
-    told: &ToolsTold,
+    sent: &SentTools,
 ) -> Vec<String> {
     let are_many = || {
         let tokens: usize = definitions.iter().map(ToolDefinition::tokens).sum();
@@ -344,7 +393,7 @@ fn deferred(
     }
     let names = registry.deferrable().map(str::to_owned);
     // A tool that was sent once is never deferred again.
-    let is_known = |name: &String| told.offered.contains(name) || told.activated.contains(name);
+    let is_known = |name: &String| sent.offered.contains(name) || sent.activated.contains(name);
     names.filter(|name| !is_known(name)).collect()
 }
 

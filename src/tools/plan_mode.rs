@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::{ContextChange, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
 use crate::protocol::{
-    ChoiceOption, ChoiceRequest, ForPerson, Level, Mode, Reply, SubjectFields, Touches,
+    ChoiceOption, ChoiceRequest, ForPerson, Level, Mode, OutputFormat, Reply, SubjectFields,
+    Touches,
 };
 
 pub struct EnterPlanMode;
@@ -28,7 +29,10 @@ impl Tool for EnterPlanMode {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            label: Some("Plan mode".into()),
             doing: "asking to plan first".into(),
+            output: OutputFormat::ForModel,
+            asks: true,
             ruled: None,
             subject: SubjectFields::default(),
             ..ToolSpec::new(
@@ -48,21 +52,20 @@ impl Tool for EnterPlanMode {
         Touches::Nothing
     }
 
-    async fn validate(&self, _input: &Nothing, cx: &ToolCx) -> Result<Validated, ToolError> {
-        if cx.mode == Mode::Plan {
-            return Err(ToolError::new(
-                "Plan mode is already on. Present the plan with ExitPlanMode when it is complete",
-            ));
-        }
-        Ok(Validated::Fine)
-    }
-
     async fn call(
         &self,
         _input: Nothing,
         _grant: Grant,
         cx: ToolCx,
     ) -> Result<ToolOutput, ToolError> {
+        if cx.mode == Mode::Plan {
+            return Ok(ToolOutput {
+                for_person: ForPerson::sentence("already on"),
+                ..ToolOutput::text(
+                    "Plan mode is already on. Present the plan with ExitPlanMode when it is complete",
+                )
+            });
+        }
         let question = ChoiceRequest {
             title: "Plan first?".into(),
             question: "The model wants to plan before it changes anything. You approve the plan before it is carried out."
@@ -76,16 +79,21 @@ impl Tool for EnterPlanMode {
         match cx.ask(question).await? {
             reply if reply.picks(0) => Ok(ToolOutput {
                 changes: vec![ContextChange::Mode(Mode::Plan)],
+                for_person: ForPerson::sentence("on"),
                 ..ToolOutput::text(
                     "Plan mode is on: read and search, change nothing. Present the plan with ExitPlanMode when it is complete",
                 )
             }),
             Reply::Nobody => Err(ToolError::new(
                 "Nobody is there to approve a plan: continue without plan mode",
-            )),
-            Reply::Chosen(_) | Reply::Dismissed | Reply::Permission(_) => Ok(ToolOutput::text(
-                "The user does not want a plan first: start with the task",
-            )),
+            )
+            .with_sentence("nobody is there to approve a plan")),
+            Reply::Chosen(_) | Reply::Dismissed | Reply::Permission(_) | Reply::Form(_) => {
+                Ok(ToolOutput {
+                    for_person: ForPerson::sentence("off: you want to start now"),
+                    ..ToolOutput::text("The user does not want a plan first: start with the task")
+                })
+            }
         }
     }
 }
@@ -108,7 +116,10 @@ impl Tool for ExitPlanMode {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            label: Some("Plan".into()),
             doing: "presenting a plan".into(),
+            output: OutputFormat::ForModel,
+            asks: true,
             ruled: None,
             subject: SubjectFields::markdown("plan"),
             ..ToolSpec::new(
@@ -136,12 +147,14 @@ impl Tool for ExitPlanMode {
         if cx.mode != Mode::Plan {
             return Err(ToolError::new(
                 "Plan mode is not on, so no plan needs approval: carry out the task",
-            ));
+            )
+            .with_sentence("plan mode is off"));
         }
         if input.plan.trim().is_empty() {
-            return Err(ToolError::new(
-                "`plan` is empty: write down what you will do",
-            ));
+            return Err(
+                ToolError::new("`plan` is empty: write down what you will do")
+                    .with_sentence("the plan is empty"),
+            );
         }
         Ok(Validated::Fine)
     }
@@ -166,7 +179,8 @@ impl Tool for ExitPlanMode {
         if reply == Reply::Nobody {
             return Err(ToolError::new(
                 "Nobody is there to approve the plan. Give it as your answer, and change nothing",
-            ));
+            )
+            .with_sentence("nobody is there to approve the plan"));
         }
         let Some(chosen) = reply.only() else {
             return Ok(keep_planning(None, None));
@@ -184,7 +198,7 @@ impl Tool for ExitPlanMode {
         };
         Ok(ToolOutput {
             changes: vec![ContextChange::Mode(mode)],
-            for_person: ForPerson::saying(format!("approved{changed}")),
+            for_person: ForPerson::sentence(format!("approved{changed}")),
             ..ToolOutput::text(format!(
                 "The user has approved the plan{changed}. Carry it out now, as it stands here:\n\n{plan}"
             ))
@@ -204,7 +218,7 @@ fn keep_planning(why: Option<&str>, edited: Option<&str>) -> ToolOutput {
         text.push_str(edited);
     }
     ToolOutput {
-        for_person: ForPerson::saying(format!("you want to keep planning{why}")),
+        for_person: ForPerson::sentence(format!("you want to keep planning{why}")),
         ..ToolOutput::text(text)
     }
 }
@@ -215,7 +229,7 @@ mod tests {
     use serde_json::json;
 
     use super::{EnterPlanMode, ExitPlanMode};
-    use crate::protocol::{Chosen, Mode, Reply};
+    use crate::protocol::{Chosen, ForPerson, Mode, Reply};
     use crate::tools::ask::Asker;
     use crate::tools::files::scratch::{Scratch, text};
     use crate::tools::{ContextChange, Tool, ToolError, ToolOutput};
@@ -247,19 +261,20 @@ mod tests {
         let output = run(&EnterPlanMode, Mode::Default, json!({}), chose(0)).await;
         let output = output.expect("asked");
         assert_eq!(output.changes, [ContextChange::Mode(Mode::Plan)]);
+        assert_eq!(output.for_person, ForPerson::sentence("on"));
         for reply in [chose(1), Reply::Dismissed] {
             let output = run(&EnterPlanMode, Mode::Default, json!({}), reply).await;
-            assert_eq!(output.expect("asked").changes, []);
+            let output = output.expect("asked");
+            assert_eq!(output.changes, []);
+            let message = ForPerson::sentence("off: you want to start now");
+            assert_eq!(output.for_person, message);
         }
         let nobody = run(&EnterPlanMode, Mode::Default, json!({}), Reply::Nobody).await;
         assert!(nobody.is_err());
         let twice = run(&EnterPlanMode, Mode::Plan, json!({}), chose(0)).await;
-        assert!(
-            twice
-                .expect_err("on already")
-                .message
-                .starts_with("Plan mode is already on")
-        );
+        let twice = twice.expect("no question and no error");
+        assert!(text(&twice).starts_with("Plan mode is already on"));
+        assert_eq!(twice.changes, []);
     }
 
     #[tokio::test]
@@ -301,14 +316,14 @@ mod tests {
             ..Chosen::default()
         }]);
         let output = run(&ExitPlanMode, Mode::Plan, plan(), edited).await;
-        let said = text(&output.expect("no error"));
+        let message = text(&output.expect("no error"));
         assert!(
-            said.starts_with("The user wants to keep planning: shorter."),
-            "{said}"
+            message.starts_with("The user wants to keep planning: shorter."),
+            "{message}"
         );
         assert!(
-            said.ends_with("Continue with this version of it:\n\n1. only look\n"),
-            "what the user wrote is not lost: {said}"
+            message.ends_with("Continue with this version of it:\n\n1. only look\n"),
+            "what the user wrote is not lost: {message}"
         );
         for reply in [chose(2), Reply::Dismissed] {
             let output = run(&ExitPlanMode, Mode::Plan, plan(), reply)

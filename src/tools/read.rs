@@ -106,10 +106,7 @@ impl Tool for Read {
             biased;
             // The reading thread notices by itself; nobody waits for it.
             () = cx.cancel.cancelled() => Err(ToolError::cancelled()),
-            shown = reading => Ok(ToolOutput {
-                for_model: shown?.into_blocks(&cx.ledger),
-                ..ToolOutput::default()
-            }),
+            shown = reading => Ok(shown?.into_output(&cx.ledger)),
         }
     }
 }

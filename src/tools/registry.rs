@@ -9,7 +9,7 @@ use super::any::{AnyTool, Erased};
 use super::{Demand, DescribeCx, Tool, ToolSpec};
 use crate::permissions::Rules;
 use crate::permissions::names::touched_by_absent;
-use crate::protocol::{PreviewFields, ToolDefinition, ToolInfo, Touches};
+use crate::protocol::{Mode, PreviewFields, ToolDefinition, ToolInfo, Touches};
 use crate::text::nearest;
 
 /// Where a tool comes from.
@@ -29,10 +29,20 @@ pub struct Offer {
     /// Only the essential tools.
     pub simple: bool,
     /// A tool that a deny rule names as a whole is not offered.
-    pub rules: Rules,
+    pub rules: Arc<Rules>,
+    /// What the provider runs needs an allow rule where nothing may ask.
+    pub mode: Mode,
     pub about: DescribeCx,
     /// The model's context window in tokens, where it is known.
     pub window: Option<u64>,
+}
+
+impl Offer {
+    /// Whether a call of this tool is to be asked about or denied. What the provider runs cannot be asked about.
+    fn needs_question(&self, tool: &str) -> bool {
+        let asks = self.mode == Mode::DontAsk && !self.rules.allows_whole(tool);
+        asks || self.rules.restricts(tool)
+    }
 }
 
 /// All tools of a run: the built-in ones by name, then the guests by name. No name is there twice.
@@ -181,14 +191,13 @@ impl Registry {
             (!offer.simple || spec.demand == Demand::Essential)
                 && !offer.rules.denies_whole(&spec.name)
                 && known.tool.is_enabled(&offer.about)
-                // What the provider runs cannot be asked about.
-                && !(is_served(known) && offer.rules.restricts(&spec.name))
+                && !(is_served(known) && offer.needs_question(&spec.name))
         };
         let offered: Vec<&Known> = self.tools.iter().filter(offers).collect();
         let has = |name: &str| offered.iter().any(|known| known.name() == name);
-        let is_of_use = |known: &&&Known| known.tool.spec().needs.as_deref().is_none_or(has);
+        let is_usable = |known: &&&Known| known.tool.spec().needs.as_deref().is_none_or(has);
         Self {
-            tools: offered.iter().filter(is_of_use).copied().cloned().collect(),
+            tools: offered.iter().filter(is_usable).copied().cloned().collect(),
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Grant, names};
-use crate::protocol::{Allows, Extensions, ForPerson, Level, Touches};
+use crate::protocol::{Allows, Extensions, ForPerson, Level, OutputFormat, Touches};
 use crate::text::{first_line, nearest};
 
 pub const NAME: &str = "Skill";
@@ -36,6 +36,7 @@ impl Tool for Skill {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             doing: "reading a skill".into(),
+            output: OutputFormat::Markdown,
             // The calls that its instructions lead to ask for permission themselves.
             ..ToolSpec::new(
                 NAME,
@@ -153,7 +154,7 @@ fn find<'e>(
         Some(_) => Err(ToolError::new(format!(
             "Only the user can start the skill `{name}`. Ask them to type /{name}"
         ))
-        .saying(format!("only you can start it: type /{name}"))),
+        .with_sentence(format!("only you can start it: type /{name}"))),
         None => {
             let names: Vec<&str> = for_model(extensions).map(|skill| &*skill.name).collect();
             let near =
@@ -163,7 +164,7 @@ fn find<'e>(
                 near.unwrap_or_default(),
                 names.join(", ")
             ))
-            .saying("unknown skill"))
+            .with_sentence("unknown skill"))
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::skill::{confirmed_if_it_allows, list};
 use super::template::Template;
-use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
+use super::{ContextChange, DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
 use crate::protocol::{CustomCommand, Extensions, ForPerson, Level, Touches};
 use crate::text::nearest;
@@ -80,7 +80,7 @@ impl Tool for SlashCommand {
                     "/{} needs `{subject}`, which did not run: {problem}",
                     command.name
                 ))
-                .saying(format!("{subject} did not run"))
+                .with_sentence(format!("{subject} did not run"))
             })?;
             outputs.push(output);
         }
@@ -89,6 +89,12 @@ impl Tool for SlashCommand {
                 sentence: Some(command.allows.file.name.clone()),
                 ..ForPerson::default()
             },
+            changes: command
+                .model
+                .clone()
+                .map(ContextChange::Model)
+                .into_iter()
+                .collect(),
             ..ToolOutput::text(template.filled(&outputs))
         })
     }
@@ -108,7 +114,7 @@ fn find<'e, 'l>(
     let Some((name, arguments)) = CustomCommand::split(line) else {
         return Err(
             ToolError::new("`command` begins with a slash, as in `/review 12`")
-                .saying("the command lacks its slash"),
+                .with_sentence("the command lacks its slash"),
         );
     };
     match extensions.command(name) {
@@ -116,7 +122,7 @@ fn find<'e, 'l>(
         Some(_) => Err(ToolError::new(format!(
             "Only the user can use /{name}. Ask them to type it"
         ))
-        .saying(format!("only you can use it: type /{name}"))),
+        .with_sentence(format!("only you can use it: type /{name}"))),
         None => {
             let names: Vec<&str> = for_model(extensions).map(|it| &*it.name).collect();
             let near = nearest(name, names.iter().copied());
@@ -125,7 +131,7 @@ fn find<'e, 'l>(
                 "Unknown custom command /{name}. The commands of the program are for the user only.{}",
                 near.unwrap_or_default()
             ))
-            .saying("unknown command"))
+            .with_sentence("unknown command"))
         }
     }
 }

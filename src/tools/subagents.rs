@@ -1,7 +1,7 @@
 //! Subagents, as tools see them: how a call starts one, which tools a subagent can have, and the state of those in
 //! the background.
 //!
-//! The room that runs conversations receives the [`Order`]s of a [`Starter`]; nothing here depends on it.
+//! The room that runs conversations receives the [`StartRequest`]s of a [`Starter`]; nothing here depends on it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,14 +35,14 @@ const MOST_OVER: usize = 100;
 
 /// Lets a call start a conversation. Conversations that must not start any have an empty one.
 #[derive(Clone, Default)]
-pub struct Starter(Option<mpsc::UnboundedSender<Order>>);
+pub struct Starter(Option<mpsc::UnboundedSender<StartRequest>>);
 
 /// The receiving end of a [`Starter`].
-pub type Orders = mpsc::UnboundedReceiver<Order>;
+pub type StartRequests = mpsc::UnboundedReceiver<StartRequest>;
 
 /// A request to start a conversation.
 #[derive(Debug)]
-pub struct Order {
+pub struct StartRequest {
     pub call: CallRef,
     /// Its working directory.
     pub cwd: PathBuf,
@@ -83,14 +83,14 @@ pub struct Report {
 }
 
 /// A connected pair.
-pub fn port() -> (Starter, Orders) {
-    let (sender, orders) = mpsc::unbounded_channel();
-    (Starter(Some(sender)), orders)
+pub fn port() -> (Starter, StartRequests) {
+    let (sender, requests) = mpsc::unbounded_channel();
+    (Starter(Some(sender)), requests)
 }
 
 impl Starter {
     /// Whether conversations can be started at all.
-    pub fn leads_on(&self) -> bool {
+    pub fn can_start(&self) -> bool {
         self.0.is_some()
     }
 
@@ -102,10 +102,15 @@ impl Starter {
         wanted: Wanted,
         stop: CancellationToken,
     ) -> Result<Started, ToolError> {
-        let nobody = || ToolError::new("A subagent cannot start another one");
-        let orders = self.0.as_ref().ok_or_else(nobody)?;
+        let nobody = || {
+            ToolError::new(
+                "No subagents here: only a conversation can start one. Ask for it with `agent-tui -p`",
+            )
+            .with_sentence("only a conversation can start a subagent")
+        };
+        let requests = self.0.as_ref().ok_or_else(nobody)?;
         let (started, answer) = oneshot::channel();
-        let order = Order {
+        let request = StartRequest {
             call,
             cwd,
             wanted,
@@ -113,7 +118,7 @@ impl Starter {
             started,
         };
         // The session is ending.
-        orders.send(order).map_err(|_| ToolError::cancelled())?;
+        requests.send(request).map_err(|_| ToolError::cancelled())?;
         let answer = answer.await.map_err(|_| ToolError::cancelled())?;
         answer.map_err(ToolError::new)
     }
@@ -271,7 +276,7 @@ pub async fn wait(end: &mut watch::Receiver<Option<Report>>) -> Option<Report> {
 
 impl Report {
     /// What it cost, in a few words.
-    pub fn cost_in_words(&self) -> String {
+    pub fn cost_text(&self) -> String {
         let TurnSummary {
             responses,
             usage,

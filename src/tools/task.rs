@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::subagents::{Report, Started, Wanted, wait};
 use super::{DescribeCx, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
-use crate::protocol::{Ending, Level, ResultBlock, Touches};
+use crate::protocol::{Ending, Level, OutputFormat, ResultBlock, Touches};
 
 pub const NAME: &str = "Task";
 /// The type if the call names none.
@@ -42,6 +42,7 @@ impl Tool for Task {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             doing: "working on a task".into(),
+            output: OutputFormat::Markdown,
             ruled: Some("subagent_type".into()),
             can_background: true,
             // The calls of the subagent ask for permission themselves.
@@ -58,7 +59,7 @@ impl Tool for Task {
         let mut text = self.spec().description.to_string();
         for kind in &about.extensions.agents {
             let (name, use_it) = (&kind.name, kind.description.trim());
-            let _ = writeln!(text, "- {name}: {use_it} ({})", kind.tools_in_words());
+            let _ = writeln!(text, "- {name}: {use_it} ({})", kind.tools_text());
         }
         text
     }
@@ -90,7 +91,8 @@ impl Tool for Task {
 
     async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
         if input.prompt.trim().is_empty() {
-            return Err(ToolError::new("`prompt` is empty: say what to do"));
+            return Err(ToolError::new("`prompt` is empty: say what to do")
+                .with_sentence("the prompt is empty"));
         }
         Ok(Validated::Fine)
     }
@@ -155,9 +157,9 @@ fn left_running(
 
 /// The result of a finished subagent.
 pub fn result(kind: &str, report: Report) -> Result<ToolOutput, ToolError> {
-    let cost = format!("({kind}: {})", report.cost_in_words());
+    let cost = format!("({kind}: {})", report.cost_text());
     let text = report.summary.text.trim().to_owned();
-    let said = if text.is_empty() {
+    let answer = if text.is_empty() {
         String::new()
     } else {
         format!(" Its last message:\n\n{text}")
@@ -166,17 +168,19 @@ pub fn result(kind: &str, report: Report) -> Result<ToolOutput, ToolError> {
         Ending::Done if text.is_empty() => "The subagent ended without a message.".to_owned(),
         Ending::Done => text,
         Ending::MaxTurns => {
-            format!("The subagent reached its turn limit before it was done.{said}")
+            format!("The subagent reached its turn limit before it was done.{answer}")
         }
         Ending::Interrupted => {
             return Err(ToolError::new(format!(
-                "The subagent was stopped before it was done.{said}\n\n{cost}"
-            )));
+                "The subagent was stopped before it was done.{answer}\n\n{cost}"
+            ))
+            .with_sentence("stopped before it was done"));
         }
         Ending::Failed { problem, .. } => {
             return Err(ToolError::new(format!(
-                "The subagent failed: {problem}.{said}\n\n{cost}"
-            )));
+                "The subagent failed: {problem}.{answer}\n\n{cost}"
+            ))
+            .with_sentence(format!("failed: {problem}")));
         }
     };
     Ok(ToolOutput {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, task};
 use crate::permissions::Grant;
-use crate::protocol::{Level, Touches};
+use crate::protocol::{Level, OutputFormat, Touches};
 
 /// The default and the longest wait, in milliseconds.
 const USUAL_WAIT: u64 = 30_000;
@@ -38,6 +38,7 @@ impl Tool for TaskOutput {
             ruled: None,
             needs: Some(task::NAME.into()),
             doing: "waiting for a subagent".into(),
+            output: OutputFormat::Markdown,
             ..ToolSpec::new(
                 "TaskOutput",
                 include_str!("../../assets/tools/task_output.md"),
@@ -61,7 +62,9 @@ impl Tool for TaskOutput {
 
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
         let found = cx.env.tasks.find(&input.task_id);
-        let mut task = found.map_err(|error| ToolError::new(error.to_string()))?;
+        let mut task = found.map_err(|error| {
+            ToolError::new(error.to_string()).with_sentence("no such background task")
+        })?;
         let wait = if input.block == Some(false) {
             0
         } else {
@@ -77,7 +80,7 @@ impl Tool for TaskOutput {
         match over {
             Some(report) => task::result(&id, report),
             None => Ok(ToolOutput::text(format!(
-                "{id} still works: {}",
+                "{id} is still running: {}",
                 task.description
             ))),
         }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{ContextChange, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::Grant;
 use crate::protocol::todo::{Todo, TodoStatus, progress};
-use crate::protocol::{Level, SubjectFields, Touches};
+use crate::protocol::{ForPerson, Level, OutputFormat, SubjectFields, Touches};
 
 /// The longest list.
 const MOST: usize = 100;
@@ -28,7 +28,9 @@ impl Tool for TodoWrite {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
+            label: Some("Todos".into()),
             doing: "planning".into(),
+            output: OutputFormat::ForModel,
             ruled: None,
             subject: SubjectFields::todos("todos"),
             ..ToolSpec::new(
@@ -65,23 +67,24 @@ impl Tool for TodoWrite {
             return Err(ToolError::new(format!(
                 "At most one step can be `in_progress`, but these are: {}. Mark the others as `pending` or `completed`",
                 active.join(", ")
-            )));
+            )).with_sentence("several steps are in progress at once"));
         }
         if let Some(at) = input
             .todos
             .iter()
             .position(|todo| todo.content.trim().is_empty())
         {
-            return Err(ToolError::new(format!(
-                "The `content` of step {} is empty",
-                at + 1
-            )));
+            return Err(
+                ToolError::new(format!("The `content` of step {} is empty", at + 1))
+                    .with_sentence("a step is empty"),
+            );
         }
         if input.todos.len() > MOST {
             return Err(ToolError::new(format!(
                 "The list has {} steps; the limit is {MOST}",
                 input.todos.len()
-            )));
+            ))
+            .with_sentence("the list is too long"));
         }
         Ok(Validated::Fine)
     }
@@ -107,6 +110,11 @@ impl Tool for TodoWrite {
         }
         Ok(ToolOutput {
             changes: vec![ContextChange::Todos(input.todos)],
+            // The subject of the call already says it.
+            for_person: ForPerson {
+                output: Some(0..0),
+                ..ForPerson::default()
+            },
             ..ToolOutput::text(text)
         })
     }
@@ -136,6 +144,7 @@ mod tests {
             text(&output),
             "The list is updated: 1 of 3 · Doing b\n[x] a\n[~] b\n[ ] c"
         );
+        assert_eq!(output.for_person.output, Some(0..0), "it is for the model");
         let [ContextChange::Todos(kept)] = output.changes.as_slice() else {
             panic!("{:?}", output.changes);
         };

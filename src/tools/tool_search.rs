@@ -80,7 +80,7 @@ impl Tool for ToolSearch {
         }
         Err(ToolError::new(
             "`query` is empty: name tools with `select:A,B`, or describe what you need in a few words",
-        ))
+        ).with_sentence("the query is empty"))
     }
 
     async fn call(&self, input: Input, _grant: Grant, cx: ToolCx) -> Result<ToolOutput, ToolError> {
@@ -100,7 +100,7 @@ impl Tool for ToolSearch {
             changes: vec![ContextChange::Activated(
                 found.tools.iter().map(|tool| tool.name.clone()).collect(),
             )],
-            ..ToolOutput::text(found.in_words())
+            ..ToolOutput::text(found.text())
         })
     }
 }
@@ -113,7 +113,7 @@ struct Found<'t> {
 }
 
 impl Found<'_> {
-    fn in_words(&self) -> String {
+    fn text(&self) -> String {
         let tools = plural(self.tools.len(), "tool");
         let mut text = format!("Loaded {tools}. You can call them from your next response on:");
         for tool in &self.tools {
@@ -240,7 +240,7 @@ fn none_found(query: &str, found: &Found<'_>, deferred: &[ToolDefinition]) -> To
     } else {
         found.missing.join("\n")
     };
-    ToolError::new(text).saying("no tool found")
+    ToolError::new(text).with_sentence("no tool found")
 }
 
 #[cfg(test)]
@@ -333,13 +333,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_query_without_results_is_an_error_with_a_hint() {
-        for (query, said) in [
+        for (query, expected) in [
             ("zebra", "No tool matches `zebra`"),
             ("", "`query` is empty"),
             ("select: ,", "`query` is empty"),
         ] {
             let error = search(query, None).await.expect_err(query);
-            assert!(error.message.contains(said), "{error:?}");
+            assert!(error.message.contains(expected), "{error:?}");
         }
     }
 

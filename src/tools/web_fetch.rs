@@ -22,7 +22,8 @@ use super::web::page::Page;
 use super::{ContextChange, Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
 use crate::permissions::{Cause, Grant, Inner};
 use crate::protocol::{
-    ChoiceOption, ChoiceRequest, ForPerson, Level, Mode, Reply, ResultBlock, SubjectFields, Touches,
+    ChoiceOption, ChoiceRequest, ForPerson, Level, Mode, OutputFormat, Reply, ResultBlock,
+    SubjectFields, Touches,
 };
 
 #[derive(Default)]
@@ -47,6 +48,7 @@ impl Tool for WebFetch {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             doing: "fetching a page".into(),
+            output: OutputFormat::Markdown,
             subject: SubjectFields::field("url"),
             max_result_chars: 100_000,
             ..ToolSpec::new(
@@ -131,7 +133,11 @@ impl WebFetch {
         match arrived {
             Arrived::Page(fetched) => {
                 let page = tokio::task::spawn_blocking(move || Arc::new(Page::new(&fetched)));
-                let page = page.await.map_err(|_| ToolError::cancelled())?;
+                let page = page.await.map_err(|_| {
+                    ToolError::new(format!(
+                        "The page at {url} could not be converted. Fetch it with Bash, for example with `curl`"
+                    ))
+                })?;
                 if page.status < 400 {
                     self.cache.put(&key, page.clone(), Instant::now());
                 }
@@ -149,14 +155,17 @@ impl WebFetch {
             })),
             Arrived::Inside { host, .. } => Err(ToolError::new(format!(
                 "{host} leads to another address than before; try again"
-            ))),
+            ))
+            .with_sentence("its address has changed in the meantime")),
         }
     }
 }
 
 impl From<Problem> for ToolError {
     fn from(problem: Problem) -> Self {
-        Self::new(problem.to_string())
+        let message = problem.to_string();
+        let sentence = message.lines().next().unwrap_or_default().to_owned();
+        Self::new(message).with_sentence(sentence)
     }
 }
 
@@ -221,10 +230,14 @@ async fn agree(cx: &ToolCx, host: &str, address: IpAddr, inner: Inner) -> Result
         reply if reply.picks(1) => Ok(()),
         Reply::Nobody => Err(ToolError::new(format!(
             "{fact}, and nobody is there to allow it. Nothing was sent"
-        ))),
-        Reply::Chosen(_) | Reply::Dismissed | Reply::Permission(_) => Err(ToolError::new(format!(
-            "{fact}, and the user did not allow it. Nothing was sent; do not try it again"
-        ))),
+        ))
+        .with_sentence("it leads to a private address; nobody is there to allow it")),
+        Reply::Chosen(_) | Reply::Dismissed | Reply::Permission(_) | Reply::Form(_) => {
+            Err(ToolError::new(format!(
+                "{fact}, and the user did not allow it. Nothing was sent; do not try it again"
+            ))
+            .with_sentence("it leads to a private address; you did not allow it"))
+        }
     }
 }
 
@@ -242,12 +255,13 @@ fn output(page: &Page, prompt: &str) -> Result<ToolOutput, ToolError> {
             "The server answered with status {}.\n{}",
             page.status,
             text.join("\n")
-        )));
+        ))
+        .with_sentence(format!("status {}", page.status)));
     }
     Ok(ToolOutput {
         for_model,
         for_person: ForPerson {
-            sentence: Some(page.in_short()),
+            sentence: Some(page.summary()),
             ..ForPerson::default()
         },
         ..ToolOutput::default()

@@ -87,12 +87,14 @@ impl Tool for WebSearch {
             Some(protocol::WebSearch::Provider) => {
                 return Err(ToolError::new(
                     "The provider searches itself: use its own tool `web_search`",
-                ));
+                )
+                .with_sentence("the provider searches itself"));
             }
             None => {
                 return Err(ToolError::new(
                     "Web search is off: the setting `webSearch` is not set",
-                ));
+                )
+                .with_sentence("web search is off; set `webSearch` in the settings"));
             }
         };
         cx.progress
@@ -105,7 +107,7 @@ impl Tool for WebSearch {
         let found = found.map_err(|problem| {
             let message = problem.to_string();
             let sentence = message.split('\n').next().unwrap_or_default().to_owned();
-            ToolError::new(message).saying(sentence)
+            ToolError::new(message).with_sentence(sentence)
         })?;
         let mut text = format!("Search results for \"{}\":\n\n", question.query);
         let start = text.len();
@@ -116,7 +118,7 @@ impl Tool for WebSearch {
         }
         Ok(ToolOutput {
             for_person: ForPerson {
-                sentence: Some(served::in_short(&found)),
+                sentence: Some(served::summary(&found)),
                 output: Some(start..text.len()),
                 ..ForPerson::default()
             },
@@ -130,12 +132,14 @@ impl Tool for WebSearch {
 fn question(input: &Input) -> Result<Question, ToolError> {
     let query = input.query.trim();
     if query.is_empty() {
-        return Err(ToolError::new("`query` is empty: say what to search for"));
+        return Err(ToolError::new("`query` is empty: say what to search for")
+            .with_sentence("the query is empty"));
     }
     if query.chars().count() > LONGEST_QUERY {
         return Err(ToolError::new(format!(
             "`query` is longer than {LONGEST_QUERY} characters: use the few words that matter"
-        )));
+        ))
+        .with_sentence("the query is too long"));
     }
     Ok(Question {
         query: query.to_owned(),
@@ -151,7 +155,7 @@ fn domains(field: &str, domains: &[String]) -> Result<Vec<String>, ToolError> {
         if domain.is_empty() || !domain.chars().all(is_name) {
             return Err(ToolError::new(format!(
                 "`{text}` in `{field}` is not a domain: give names such as `docs.rs`, without scheme and path"
-            )));
+            )).with_sentence("a domain is not valid"));
         }
         Ok(domain.to_lowercase())
     };

@@ -102,7 +102,7 @@ impl Tool for Write {
                 )));
             }
             let saved = document.save(&cx)?;
-            let text = saved.in_words();
+            let text = saved.description();
             Ok(saved.into_output(text))
         })
         .await

@@ -21,7 +21,7 @@ const KEPT_CELLS: usize = 400;
 /// The rows of the cells, and what they were laid out from.
 #[derive(Default)]
 pub struct CellCache {
-    laid: HashMap<CellId, Laid>,
+    laid_out: HashMap<CellId, LaidOut>,
     frame: u64,
     empty: Row,
 }
@@ -40,7 +40,7 @@ pub struct FoundMatch {
     pub columns: Range<u16>,
 }
 
-struct Laid {
+struct LaidOut {
     key: Key,
     body: Body,
     used: u64,
@@ -75,32 +75,32 @@ impl CellCache {
     /// Begins a frame: drops what was not used recently.
     pub fn start_frame(&mut self) {
         self.frame += 1;
-        if self.laid.len() > KEPT_CELLS {
+        if self.laid_out.len() > KEPT_CELLS {
             let recent = self.frame.saturating_sub(2);
-            self.laid.retain(|_, laid| laid.used >= recent);
+            self.laid_out.retain(|_, laid_out| laid_out.used >= recent);
         }
     }
 
     pub fn height(&self, id: CellId) -> usize {
-        self.laid.get(&id).map_or(0, Laid::height)
+        self.laid_out.get(&id).map_or(0, LaidOut::height)
     }
 
     pub fn row(&self, id: CellId, number: usize) -> Option<Shown<'_>> {
-        let laid = self.laid.get(&id)?;
+        let laid_out = self.laid_out.get(&id)?;
         // The rows between a cell and the one above.
-        let Some(number) = number.checked_sub(laid.lead()) else {
+        let Some(number) = number.checked_sub(laid_out.lead()) else {
             return Some(Shown {
                 row: &self.empty,
                 margin: 0,
             });
         };
-        match &laid.body {
+        match &laid_out.body {
             Body::Rows(rows) => rows.get(number),
             Body::Writing(streaming) => streaming.laid_out().get(number),
         }
         .map(|row| Shown {
             row,
-            margin: laid.key.margin,
+            margin: laid_out.key.margin,
         })
     }
 
@@ -142,7 +142,7 @@ impl CellCache {
         };
         let frame = self.frame;
         let colours = code.revision();
-        let laid = self.laid.entry(entry.id).or_insert_with(|| Laid {
+        let laid_out = self.laid_out.entry(entry.id).or_insert_with(|| LaidOut {
             key: Key {
                 revision: u64::MAX,
                 ..key
@@ -152,33 +152,33 @@ impl CellCache {
             uncoloured: None,
             before: None,
         });
-        laid.used = frame;
-        if laid.key == key && laid.uncoloured.is_none_or(|then| then == colours) {
+        laid_out.used = frame;
+        if laid_out.key == key && laid_out.uncoloured.is_none_or(|then| then == colours) {
             return;
         }
-        if laid.key.width != width {
-            laid.before = Some((frame, laid.height()));
+        if laid_out.key.width != width {
+            laid_out.before = Some((frame, laid_out.height()));
         }
-        laid.key = key;
+        laid_out.key = key;
         let mut cx = CellContext {
             width: width.saturating_sub(key.margin),
             theme: &state.settings.theme,
             code: &mut *code,
         };
-        laid.body = match &entry.cell {
+        laid_out.body = match &entry.cell {
             Cell::Answer(answer) if answer.progress != Progress::Cut => {
-                let body = std::mem::replace(&mut laid.body, Body::Rows(Vec::new()));
+                let body = std::mem::replace(&mut laid_out.body, Body::Rows(Vec::new()));
                 answer_body(answer, body, &mut cx)
             }
             _ => Body::Rows(cells::rows(entry, state, &mut cx)),
         };
         // An answer without new text requests nothing, although colours that it requested before may still be missing.
-        let waits = code.take_missed() | laid.waits_for_colours();
-        laid.uncoloured = waits.then_some(colours);
+        let waits = code.take_missed() | laid_out.waits_for_colours();
+        laid_out.uncoloured = waits.then_some(colours);
     }
 }
 
-impl Laid {
+impl LaidOut {
     fn lead(&self) -> usize {
         usize::from(!self.key.joins_previous)
     }
@@ -295,7 +295,11 @@ impl Heights for Measured<'_> {
     fn translate(&mut self, index: usize, row: usize) -> usize {
         let height = self.height(index);
         let id = self.entry(index).id;
-        let before = self.cache.laid.get(&id).and_then(|laid| laid.before);
+        let before = self
+            .cache
+            .laid_out
+            .get(&id)
+            .and_then(|laid_out| laid_out.before);
         let row = match before {
             Some((frame, before)) if frame == self.cache.frame && before > 0 => {
                 row * height / before

@@ -13,7 +13,7 @@ use super::layout::{self, Heights, Place};
 use super::selection::{self, selected};
 use super::text::{Row, Targets, width};
 use crate::app::AppState;
-use crate::app::scroll::{Anchor, Rest, Scroll};
+use crate::app::scroll::{Anchor, Scroll, ScrollLayout};
 use crate::app::search::find_all;
 use crate::app::select::{Selection, Spot};
 use crate::app::transcript::{Cell, CellId};
@@ -42,7 +42,7 @@ impl Pane {
         area: Rect,
         cache: &mut CellCache,
         code: &mut Highlights,
-    ) -> (Rest, Option<Selection>) {
+    ) -> (ScrollLayout, Option<Selection>) {
         self.area = area;
         self.rows.clear();
         cache.start_frame();
@@ -99,7 +99,7 @@ impl Pane {
             }
         };
         let top = spot(self.rows.first());
-        let rest = Rest {
+        let layout = ScrollLayout {
             anchor: if placed.follows {
                 Anchor::Follow
             } else {
@@ -111,7 +111,7 @@ impl Pane {
             top,
             bottom: spot(self.rows.last()),
         };
-        (rest, moved)
+        (layout, moved)
     }
 
     /// Estimated from the visible cells and the number of cells, because nothing else is laid out. `None` if everything

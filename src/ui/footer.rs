@@ -5,8 +5,7 @@ use std::fmt::Display;
 use ratatui::text::{Line, Span};
 
 use super::text::width;
-use crate::app::dialogs::Dialog;
-use crate::app::ladder::Rung;
+use crate::app::escape::EscapeStep;
 use crate::app::{AppState, Focus, Stage};
 use crate::keymap::{Action, Context};
 use crate::theme::{Role, Theme};
@@ -72,13 +71,15 @@ pub fn hints(state: &AppState) -> Vec<Hint> {
     let featured = featured(state, &contexts).iter();
     let possible = featured.filter(|action| state.can_do_to_call(**action));
     let mut hints: Vec<Hint> = possible.filter_map(|it| hint(*it)).collect();
-    let ladder = ladder(state);
-    let rests = matches!(state.ctrl_c(), Rung::ArmQuit | Rung::Draft);
+    let escape_hints = escape_hints(state);
+    let rests = matches!(state.ctrl_c(), EscapeStep::ArmQuit | EscapeStep::Draft);
     let at = match state.focus {
         Focus::Composer if rests => hints.len().min(2),
+        // What can be done to a call is less obvious than how to leave.
+        Focus::Panel if state.quit_armed.is_none() => hints.len().min(2),
         Focus::Composer | Focus::Conversation | Focus::Panel => 0,
     };
-    hints.splice(at..at, ladder);
+    hints.splice(at..at, escape_hints);
     if contexts.contains(&Context::Scrolled) {
         hints.splice(0..0, hint(Action::Bottom));
     }
@@ -87,7 +88,7 @@ pub fn hints(state: &AppState) -> Vec<Hint> {
 }
 
 /// What Esc and Ctrl+C would do. Esc is listed only if it differs from Ctrl+C.
-fn ladder(state: &AppState) -> Vec<Hint> {
+fn escape_hints(state: &AppState) -> Vec<Hint> {
     if !state.dialogs.is_empty() {
         return Vec::new();
     }
@@ -95,32 +96,36 @@ fn ladder(state: &AppState) -> Vec<Hint> {
     let key_of = |action: Action| state.settings.keymap.chord_for(action, &contexts);
     let mut hints = Vec::new();
     let back = match state.esc() {
-        Rung::Selection | Rung::Focus => key_of(Action::Back),
-        Rung::Dialog
-        | Rung::Interrupt
-        | Rung::Force
-        | Rung::Draft
-        | Rung::ArmQuit
-        | Rung::Quit
-        | Rung::Nothing => None,
+        EscapeStep::Selection | EscapeStep::Focus => key_of(Action::Back),
+        EscapeStep::Dialog
+        | EscapeStep::Interrupt
+        | EscapeStep::Force
+        | EscapeStep::Draft
+        | EscapeStep::ArmQuit
+        | EscapeStep::Quit
+        | EscapeStep::Nothing => None,
     };
     hints.extend(back.map(|chord| Hint::new(&chord, "back")));
     let words = match state.ctrl_c() {
-        Rung::Interrupt => interrupt_words(state),
-        Rung::Force => "kill it",
-        Rung::Quit => "again to quit",
+        EscapeStep::Interrupt => interrupt_text(state),
+        EscapeStep::Force => "kill it",
+        EscapeStep::Quit => "again to quit",
         // If the keys go elsewhere, their meaning there matters more.
-        Rung::Draft if hints.is_empty() => "clear",
-        Rung::ArmQuit if hints.is_empty() => "twice to quit",
+        EscapeStep::Draft if hints.is_empty() => "clear",
+        EscapeStep::ArmQuit if hints.is_empty() => "twice to quit",
         // Elsewhere Esc clears the selection, too, and is already listed.
-        Rung::Selection if hints.is_empty() => "clear selection",
-        Rung::Dialog
-        | Rung::Selection
-        | Rung::Focus
-        | Rung::Draft
-        | Rung::ArmQuit
-        | Rung::Nothing => return hints,
+        EscapeStep::Selection if hints.is_empty() => "clear selection",
+        EscapeStep::Dialog
+        | EscapeStep::Selection
+        | EscapeStep::Focus
+        | EscapeStep::Draft
+        | EscapeStep::ArmQuit
+        | EscapeStep::Nothing => return hints,
     };
+    if state.focus == Focus::Panel && state.quit_armed.is_none() {
+        // There is no room for it besides what can be done to a call.
+        return hints;
+    }
     let chord = [CTRL_C_WORKING, CTRL_C].into_iter().find_map(key_of);
     hints.extend(chord.map(|chord| Hint::new(&chord, words)));
     hints
@@ -130,10 +135,10 @@ fn ladder(state: &AppState) -> Vec<Hint> {
 const CTRL_C: Action = Action::ClearOrQuit;
 const CTRL_C_WORKING: Action = Action::Interrupt;
 
-fn interrupt_words(state: &AppState) -> &'static str {
+fn interrupt_text(state: &AppState) -> &'static str {
     match state.work().map(|work| &work.stage) {
         Some(Stage::Retrying { .. }) => "give up",
-        Some(Stage::Running | Stage::Stopping | Stage::MakingWay | Stage::Killing) | None => {
+        Some(Stage::Running | Stage::Stopping | Stage::Interrupting | Stage::Killing) | None => {
             "interrupt"
         }
     }
@@ -156,26 +161,25 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
             Action::Open,
             Action::Fold,
             Action::CancelCall,
-            Action::RunAgain,
             Action::Background,
             Action::AnswerByHand,
+            Action::PreviousTurn,
+            Action::NextTurn,
+            Action::RunAgain,
             Action::Copy,
         ],
         Some(Context::Detail) => &[
-            Action::LineDown,
             Action::CancelCall,
-            Action::RunAgain,
             Action::Background,
             Action::AnswerByHand,
+            Action::RunAgain,
             Action::Copy,
+            Action::Next,
         ],
         Some(Context::Completion | Context::HistorySearch) => {
             &[Action::Accept, Action::Next, Action::Back]
         }
         Some(Context::Retry) => &[Action::RetryNow],
-        Some(Context::Reason) if matches!(state.dialogs.last(), Some(Dialog::ByHand(_))) => {
-            &[Action::SendReason, Action::Back]
-        }
         // These show their keys in the dialog itself.
         Some(
             Context::Permission
@@ -185,7 +189,10 @@ fn featured(state: &AppState, contexts: &[Context]) -> &'static [Action] {
             | Context::Question
             | Context::Choice
             | Context::ChoiceText
+            | Context::Form
+            | Context::FormText
             | Context::Picker
+            | Context::Servers
             | Context::Rename
             | Context::Pager
             | Context::Help

@@ -195,6 +195,9 @@ fn mark(mark: Option<Mark>, theme: &Theme) -> Span<'static> {
         Some(Mark::Running) => ("● ", Role::Executing),
         Some(Mark::Done) => ("✓ ", Role::Completed),
         Some(Mark::Failed) => ("✗ ", Role::Failed),
+        Some(Mark::Ready) => ("● ", Role::Completed),
+        Some(Mark::Waiting) => ("◌ ", Role::Executing),
+        Some(Mark::Attention) => ("! ", Role::Warning),
         Some(Mark::Off) => ("○ ", Role::Muted),
         None => ("  ", Role::Text),
     };

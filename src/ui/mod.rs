@@ -3,7 +3,6 @@
 //! [`Caches::lay_out`] finds the visible rows and caches the layout; [`view`] only reads. Neither knows a colour:
 //! styles come from `theme`, by role.
 
-mod asked;
 pub mod caches;
 pub mod cells;
 pub mod composer;
@@ -13,6 +12,7 @@ pub mod diff;
 pub mod footer;
 mod heading;
 pub mod highlight;
+mod inline_question;
 pub mod layout;
 mod list;
 pub mod markdown;
@@ -45,7 +45,8 @@ use self::highlight::{CodeColours, Highlights};
 use self::layout::Heights;
 use self::panel::Listed;
 use self::text::{Row, Targets, clean, truncate, width};
-use crate::app::dialogs::{Dialog, DialogRest};
+use crate::app::call::CallKey;
+use crate::app::dialogs::{Dialog, DialogLayout};
 use crate::app::panel::{CONVERSATION, WIDE_ENOUGH};
 use crate::app::pointer::Target;
 use crate::app::scroll::Found;
@@ -88,12 +89,12 @@ pub struct Caches {
     below: Rect,
     /// The detail view, and what it was laid out from.
     detail: Option<(DetailKey, Vec<Row>)>,
-    help: dialogs::help::Laid,
-    pager: dialogs::pager::Laid,
+    help: dialogs::help::LaidOut,
+    pager: dialogs::pager::LaidOut,
     /// The list in front.
     list: Rect,
     /// The question that replaces the input.
-    asked: asked::Laid,
+    asked: inline_question::LaidOut,
 }
 
 type DetailKey = (usize, u64, u16, u64, u64);
@@ -110,9 +111,9 @@ impl Caches {
             self.pane = Pane::default();
             // A question can't be read here, so it can't be allowed.
             return Found {
-                rest: None,
+                layout: None,
                 selection: state.selection.clone(),
-                dialog: Some(DialogRest::default()),
+                dialog: Some(DialogLayout::default()),
                 detail: None,
                 diff_width: 0,
                 matches: None,
@@ -131,7 +132,8 @@ impl Caches {
         );
         self.pane.find_links(&self.cells, &mut self.links);
         self.below = new_below(state, &self.pane, areas).map_or(Rect::default(), |(_, mark)| mark);
-        self.listed = panel::lay_out(state, areas.panel, areas.strip);
+        let in_view = self.calls_in_view(state);
+        self.listed = panel::lay_out(state, areas.panel, areas.strip, in_view);
         let detail = self.lay_out_detail(state);
         self.list = Rect::default();
         let dialog = match state.dialogs.last() {
@@ -149,11 +151,11 @@ impl Caches {
                 let code = &mut self.highlights;
                 Some(self.pager.lay_out(pager, state, area, code))
             }
-            Some(front) if front.takes_input_place() => asked,
+            Some(front) if front.replaces_input() => asked,
             Some(_) | None => None,
         };
         Found {
-            rest: Some(rest),
+            layout: Some(rest),
             selection,
             dialog,
             detail,
@@ -170,6 +172,16 @@ impl Caches {
             }
             _ => None,
         }
+    }
+
+    /// The calls whose rows are visible in the conversation.
+    fn calls_in_view(&self, state: &AppState) -> Vec<CallKey> {
+        if state.panel.detail.is_some() {
+            return Vec::new();
+        }
+        let cells = self.pane.rows.chunk_by(|one, other| one.0 == other.0);
+        let cells = cells.filter_map(|rows| state.conversation().get(rows.first()?.0));
+        cells.filter_map(|entry| entry.cell.call()).collect()
     }
 
     fn diff_width(&self, state: &AppState, whole: Rect) -> u16 {
@@ -445,12 +457,13 @@ fn draw(state: &AppState, caches: &Caches, whole: Rect, buf: &mut Buffer) -> Opt
     queue::draw(state, areas.queue, buf);
     rule::draw(state, areas.rule, buf);
     draw_new_below(state, caches, buf);
-    let typed = state.dialogs.is_empty() && state.focus == Focus::Composer;
-    let (mut caret, line) = if asked::front(state).is_some() {
+    let focused = state.focus == Focus::Composer;
+    let typed = state.dialogs.is_empty() && focused;
+    let (mut caret, line) = if inline_question::front(state).is_some() {
         let caret = caches.asked.draw(state, Areas::over_status(whole), buf);
         (caret, caches.asked.last_line())
     } else {
-        let at = composer::draw(&state.composer, theme, areas.composer, buf);
+        let at = composer::draw(&state.composer, focused, theme, areas.composer, buf);
         (typed.then_some(at), areas.composer)
     };
     if !typed {

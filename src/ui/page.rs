@@ -30,6 +30,7 @@ fn lay_out(line: &page::Line, room: u16, theme: &Theme) -> Vec<Row> {
         Tone::Text
         | Tone::Muted
         | Tone::Heading
+        | Tone::Accent
         | Tone::Person
         | Tone::Good
         | Tone::Warning
@@ -42,6 +43,7 @@ fn role(tone: Tone) -> Role {
         Tone::Text | Tone::Code => Role::Text,
         Tone::Muted => Role::Muted,
         Tone::Heading => Role::Heading,
+        Tone::Accent => Role::Accent,
         Tone::Person => Role::User,
         Tone::Good => Role::Success,
         Tone::Warning => Role::Warning,

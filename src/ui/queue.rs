@@ -74,7 +74,7 @@ fn when_sent(state: &AppState) -> String {
             _ => "sent after the current tool calls",
         },
         Some(Stage::Retrying { .. }) => "sent with the next attempt",
-        Some(Stage::Stopping | Stage::MakingWay | Stage::Killing) => "sent when it has stopped",
+        Some(Stage::Stopping | Stage::Interrupting | Stage::Killing) => "sent when it has stopped",
         None => "sending",
     };
     let contexts = state.contexts();

@@ -4,15 +4,15 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::cells::{seconds, subagent_doing};
+use super::cells::{seconds, shown_name, shown_subject, subagent_doing};
 use super::text::{clean, truncate, width};
-use crate::app::call::{CallKey, State};
+use crate::app::call::{Call, CallKey, State};
 use crate::app::composer::vim;
 use crate::app::dialogs::Dialog;
 use crate::app::search::Search;
 use crate::app::subagents::{self, Nested};
 use crate::app::transcript::Cell;
-use crate::app::{AppState, Focus, Stage, Work, in_short};
+use crate::app::{AppState, Focus, Stage, Work, short_problem};
 use crate::protocol::{Mode, Phase};
 use crate::theme::Role;
 
@@ -86,13 +86,13 @@ fn out_of_view(state: &AppState, columns: u16) -> Option<String> {
     }
 }
 
-struct Doing {
+struct ActivityLine {
     text: String,
     role: Role,
 }
 
 /// What is happening, in one line.
-fn activity(state: &AppState) -> Option<Doing> {
+fn activity(state: &AppState) -> Option<ActivityLine> {
     let work = state.work()?;
     let elapsed = state.now.saturating_duration_since(work.since);
     let spinner =
@@ -103,7 +103,7 @@ fn activity(state: &AppState) -> Option<Doing> {
     };
     let (text, role) = match &work.stage {
         Stage::Running => {
-            let (doing, role) = doing(state, work);
+            let (doing, role) = work_text(state, work);
             (format!("{spinner} {doing} · {time}"), role)
         }
         Stage::Retrying {
@@ -112,7 +112,7 @@ fn activity(state: &AppState) -> Option<Doing> {
             until,
         } => {
             let left = until.saturating_duration_since(state.now).as_secs() + 1;
-            (retry_words(problem, *attempt, left), Role::Warning)
+            (retry_text(problem, *attempt, left), Role::Warning)
         }
         Stage::Stopping => match finishing(state) {
             Some(tool) => (
@@ -121,33 +121,33 @@ fn activity(state: &AppState) -> Option<Doing> {
             ),
             None => (format!("{spinner} stopping"), Role::Warning),
         },
-        Stage::MakingWay => (
+        Stage::Interrupting => (
             format!("{spinner} stopping to send your message"),
             Role::Warning,
         ),
         Stage::Killing => (format!("{spinner} killing it"), Role::Warning),
     };
-    Some(Doing { text, role })
+    Some(ActivityLine { text, role })
 }
 
 /// What went wrong, when it is retried, and then the provider's message.
-fn retry_words(problem: &str, attempt: u32, seconds: u64) -> String {
+fn retry_text(problem: &str, attempt: u32, seconds: u64) -> String {
     let problem = clean(problem);
-    let short = in_short(&problem);
-    let said = problem[short.len()..].trim_start_matches(": ");
+    let short = short_problem(&problem);
+    let message = problem[short.len()..].trim_start_matches(": ");
     // An answer that the provider paused has not failed.
     let what = match attempt {
         0 => "continuing",
         _ => "retrying",
     };
     let words = format!("! {short}, {what} in {seconds}s");
-    if said.is_empty() {
+    if message.is_empty() {
         return words;
     }
-    format!("{words} · {said}")
+    format!("{words} · {message}")
 }
 
-fn doing(state: &AppState, work: &Work) -> (String, Role) {
+fn work_text(state: &AppState, work: &Work) -> (String, Role) {
     let asks = |dialog: &Dialog| {
         matches!(
             dialog,
@@ -162,22 +162,40 @@ fn doing(state: &AppState, work: &Work) -> (String, Role) {
     }
     let calls = state.panel.calls().iter().map(|key| state.calls.get(*key));
     let mut running: Vec<&str> = Vec::new();
+    let mut written: Option<&Call> = None;
     for call in calls {
         match call.state {
+            State::Executing(_) if call.is_stopping => {
+                let name = shown_name(&call.tool);
+                return (format!("stopping {name}"), Role::Warning);
+            }
             State::Executing(_) => running.push(&call.tool.doing),
-            State::Arriving(_) | State::Queued | State::Completed(_) | State::Yielded(_) => {}
+            State::Arriving(_) => written = Some(call),
+            State::Queued | State::Completed(_) | State::Yielded(_) => {}
         }
     }
-    let text = match running.as_slice() {
-        [] => match state.transcript.last().map(|entry| &entry.cell) {
+    let text = match (running.as_slice(), written) {
+        ([], Some(call)) => written_words(call, state),
+        ([], None) => match state.transcript.last().map(|entry| &entry.cell) {
             Some(Cell::Thinking { took: None, .. }) => "thinking".to_owned(),
-            _ if work.heard.is_some() => "writing".to_owned(),
+            _ if work.last_text_at.is_some() => "writing".to_owned(),
             _ => "waiting for the model".to_owned(),
         },
-        [doing] => clean(doing).into_owned(),
-        tools => format!("running {} tools", tools.len()),
+        ([doing], _) => clean(doing).into_owned(),
+        (tools, _) => format!("running {} tools", tools.len()),
     };
     (text, Role::Executing)
+}
+
+/// The call that the model is writing: the file whose content it writes, or the tool and what it is called with.
+fn written_words(call: &Call, state: &AppState) -> String {
+    let subject = shown_subject(call, state);
+    let first = clean(subject.lines().next().unwrap_or_default()).into_owned();
+    if call.tool.changes_files() && !first.is_empty() {
+        return format!("writing {first}");
+    }
+    let name = shown_name(&call.tool);
+    format!("preparing {name} {first}").trim_end().to_owned()
 }
 
 /// How many subagents work, if nothing else does, and what one of them is doing.
@@ -186,8 +204,12 @@ fn agents(state: &AppState) -> Option<String> {
     let running = state.panel.calls().iter().filter(executes);
     let nested = running.map(|key| state.subagents.of_call(*key));
     let nested: Vec<&Nested> = nested.collect::<Option<_>>()?;
-    let calls =
-        |nested: &&&Nested| matches!(nested.doing(&state.calls), subagents::Doing::Calling(_));
+    let calls = |nested: &&&Nested| {
+        matches!(
+            nested.activity(&state.calls),
+            subagents::SubagentActivity::Calling(_)
+        )
+    };
     let one = nested.iter().find(calls).or(nested.first())?;
     let agents = match nested.len() {
         1 => "1 agent".to_owned(),

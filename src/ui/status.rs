@@ -12,6 +12,7 @@ use super::text::{TAB, clean, clean_line, truncate, width};
 use crate::app::AppState;
 use crate::app::flash::Tone;
 use crate::protocol::Mode;
+use crate::text::thousands;
 use crate::theme::{Role, Theme};
 
 /// Narrower screens have a row for the status and one for the keys.
@@ -168,7 +169,7 @@ fn parts(state: &AppState) -> Vec<Part> {
             mode_role(session.mode)
         }
     };
-    add(1, mode_style, mode_words(session.mode).to_owned());
+    add(1, mode_style, mode_text(session.mode).to_owned());
     if let Some(percent) = session.context_percent() {
         add(4, Role::StatusLine, format!("{percent}% of context"));
     }
@@ -196,22 +197,12 @@ fn parts(state: &AppState) -> Vec<Part> {
 }
 
 /// What the mode does, in words.
-pub fn mode_words(mode: Mode) -> &'static str {
+pub fn mode_text(mode: Mode) -> &'static str {
     match mode {
         Mode::Default => "asks",
         Mode::AcceptEdits => "accepts edits",
         Mode::Plan => "plan mode · read-only",
         Mode::DontAsk => "denies instead of asking",
         Mode::BypassPermissions => "bypasses permissions",
-    }
-}
-
-/// A number of tokens, in a few characters.
-pub fn thousands(count: u64) -> String {
-    match count {
-        0..1_000 => count.to_string(),
-        1_000..100_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),
-        100_000..1_000_000 => format!("{}k", count / 1_000),
-        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
     }
 }

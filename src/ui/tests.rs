@@ -16,6 +16,7 @@ mod screens;
 mod scrolling;
 mod searching;
 mod selecting;
+mod servers;
 mod subagents;
 mod themes;
 mod trusting;

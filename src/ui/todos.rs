@@ -20,7 +20,7 @@ const INDENT: u16 = 2;
 /// How many of the `free` rows it takes on a screen of this height. If the conversation would get less than a third of
 /// the screen, the list is folded to one line.
 pub fn height(state: &AppState, free: u16, screen: u16) -> u16 {
-    let list = u16::try_from(state.todos.len().min(MOST)).unwrap_or(0);
+    let list = u16::try_from(state.todos_in_view().len().min(MOST)).unwrap_or(0);
     if list == 0 || free <= FEWEST_BESIDE {
         return 0;
     }
@@ -32,7 +32,7 @@ pub fn height(state: &AppState, free: u16, screen: u16) -> u16 {
 }
 
 pub fn draw(state: &AppState, area: Rect, buf: &mut Buffer) {
-    let (theme, todos) = (&state.settings.theme, &state.todos);
+    let (theme, todos) = (&state.settings.theme, state.todos_in_view());
     let rows = usize::from(area.height);
     let area = Rect {
         x: area.x + INDENT,

@@ -229,7 +229,7 @@ fn long_inputs_and_results_are_cut() {
 }
 
 /// The program in a terminal, with one of its test faults; waits until the log has it.
-fn rehearse(trouble: &str, told: &[&str]) {
+fn provoke(trouble: &str, logged: &[&str]) {
     let program = Program::new();
     let arguments = ["--debug", "--provider", "builtin"];
     let environment = [("AGENT_TUI_PANIC", trouble)];
@@ -237,17 +237,17 @@ fn rehearse(trouble: &str, told: &[&str]) {
     tui.wait_for("❯").send("hello").wait_for("hello");
     wait_for_some(|| {
         let log = log(tui.program());
-        let has_it = |line: &str| told.iter().all(|word| line.contains(word));
+        let has_it = |line: &str| logged.iter().all(|word| line.contains(word));
         log.lines().any(has_it).then_some(())
     });
 }
 
 #[test]
 fn a_panic_of_a_task_is_logged() {
-    rehearse("task", &["ERROR", "panic: ", "a rehearsal"]);
+    provoke("task", &["ERROR", "panic: ", "a rehearsal"]);
 }
 
 #[test]
 fn a_slow_round_says_what_took_the_time() {
-    rehearse("slow", &["WARN", "slow round", "spent=\"Input "]);
+    provoke("slow", &["WARN", "slow round", "spent=\"Input "]);
 }

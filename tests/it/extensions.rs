@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::screen::armed;
+use crate::screen::{armed, play};
 use crate::support::pty::{Pty, script};
 use crate::support::wire::{call, text};
 use crate::support::{Output, Program, Server, Wire};
@@ -87,14 +87,14 @@ fn a_skill_is_listed_and_its_instructions_are_read_when_they_are_needed() {
         &[],
     );
     assert_eq!(output.code, Some(0), "{output:?}");
-    let said = result(&output)["content"].to_string();
+    let text = result(&output)["content"].to_string();
     let folder = program.config().join("skills/notes");
     for words in [
         "Start with the version.",
         "Arguments: v2",
         &folder.display().to_string(),
     ] {
-        assert!(said.contains(words), "{said}");
+        assert!(text.contains(words), "{text}");
     }
     let init = &output.lines()[0];
     assert_eq!(init["skills"], json!(["notes", "secret"]));
@@ -110,9 +110,9 @@ fn a_skill_is_listed_and_its_instructions_are_read_when_they_are_needed() {
             &calling("Skill", &format!("{{ skill = \"{name}\" }}")),
             &[],
         );
-        let said = result(&output);
-        assert_eq!(said["is_error"], true);
-        assert!(said.to_string().contains(words), "{said}");
+        let text = result(&output);
+        assert_eq!(text["is_error"], true);
+        assert!(text.to_string().contains(words), "{text}");
     }
 }
 
@@ -132,10 +132,10 @@ fn what_a_skill_allows_needs_no_question_once_it_is_read() {
     let with = format!(
         "[[turn]]\nstep = [{{ call = \"Skill\", input = {{ skill = \"mark\" }} }}]\n{without}"
     );
-    let said = result(&run(&program, &with, &[]));
+    let output = result(&run(&program, &with, &[]));
     assert!(
-        said.to_string().contains("it allows Bash(touch mark)"),
-        "{said}"
+        output.to_string().contains("it allows Bash(touch mark)"),
+        "{output}"
     );
     assert!(
         !program.path("mark").exists(),
@@ -203,8 +203,8 @@ fn the_model_uses_a_command_as_the_person_would() {
         &calling("SlashCommand", "{ command = \"/count words\" }"),
         &["--allow", "SlashCommand"],
     );
-    let said = result(&output);
-    assert!(said.to_string().contains("Count words: one"), "{said}");
+    let text = result(&output);
+    assert!(text.to_string().contains("Count words: one"), "{text}");
     assert!(program.path("counted").exists());
 
     let output = run(
@@ -212,12 +212,12 @@ fn the_model_uses_a_command_as_the_person_would() {
         &calling("SlashCommand", "{ command = \"/bare\" }"),
         &[],
     );
-    let said = result(&output);
-    assert_eq!(said["is_error"], true, "{said}");
+    let text = result(&output);
+    assert_eq!(text["is_error"], true, "{text}");
     assert!(
-        said.to_string()
+        text.to_string()
             .contains("/bare needs `touch bare`, which did not run"),
-        "{said}"
+        "{text}"
     );
     assert!(!program.path("bare").exists());
     for (command, words) in [
@@ -225,8 +225,8 @@ fn the_model_uses_a_command_as_the_person_would() {
         ("count", "begins with a slash"),
     ] {
         let input = format!("{{ command = \"{command}\" }}");
-        let said = result(&run(&program, &calling("SlashCommand", &input), &[]));
-        assert!(said.to_string().contains(words), "{said}");
+        let text = result(&run(&program, &calling("SlashCommand", &input), &[]));
+        assert!(text.to_string().contains(words), "{text}");
     }
 }
 
@@ -240,30 +240,45 @@ fn a_custom_tool_asks_and_its_output_is_the_result() {
         "string"
     );
     let script = calling("weather", "{ city = \"Bern\" }");
-    let said = result(&run(&program, &script, &[]));
-    assert_eq!(said["is_error"], true, "nobody is there to ask: {said}");
+    let text = result(&run(&program, &script, &[]));
+    assert_eq!(text["is_error"], true, "nobody is there to ask: {text}");
     let output = run(&program, &script, &["--allow", "weather"]);
     assert_eq!(output.stderr, "", "the rule names a tool that there is");
-    let said = result(&output);
-    assert_eq!(said["is_error"], false, "{said}");
-    assert!(said.to_string().contains("Sunny: {"), "{said}");
-    assert!(said.to_string().contains("Bern"), "{said}");
+    let text = result(&output);
+    assert_eq!(text["is_error"], false, "{text}");
+    assert!(text.to_string().contains("Sunny: {"), "{text}");
+    assert!(text.to_string().contains("Bern"), "{text}");
     let wrong = calling("weather", "{ town = \"Bern\" }");
-    let said = result(&run(&program, &wrong, &["--allow", "weather"]));
-    assert!(said.to_string().contains("city"), "{said}");
+    let text = result(&run(&program, &wrong, &["--allow", "weather"]));
+    assert!(text.to_string().contains("city"), "{text}");
     let plan = ["--allow", "weather", "--permission-mode", "plan"];
-    let said = result(&run(&program, &script, &plan));
+    let text = result(&run(&program, &script, &plan));
     assert!(
-        said.to_string().contains("plan mode is read-only"),
-        "{said}"
+        text.to_string().contains("plan mode is read-only"),
+        "{text}"
     );
     // Calling itself read-only allows nothing.
     let read_only = WEATHER.replace("command =", "read_only = true\ncommand =");
     put(&program.config(), "tools/weather.toml", &read_only);
-    let said = result(&run(&program, &script, &[]));
-    assert_eq!(said["is_error"], true, "{said}");
-    let said = result(&run(&program, &script, &plan));
-    assert_eq!(said["is_error"], false, "{said}");
+    let text = result(&run(&program, &script, &[]));
+    assert_eq!(text["is_error"], true, "{text}");
+    let text = result(&run(&program, &script, &plan));
+    assert_eq!(text["is_error"], false, "{text}");
+}
+
+#[test]
+fn the_question_of_a_custom_tool_shows_the_program_that_will_run() {
+    let program = Program::new();
+    put(&program.config(), "tools/weather.toml", WEATHER);
+    let toml = calling("weather", r#"{ city = "Bern" }"#);
+    let mut tui = play(program, &toml, &[]);
+    tui.wait_for("Allow weather?")
+        .wait_for("$ echo \"Sunny: $(cat)\"")
+        .wait_for("directory    ")
+        .wait_for("as JSON on stdin and in AGENT_TUI_INPUT")
+        .wait_for("city: \"Bern\"");
+    armed(&mut tui, "y yes").send("n");
+    tui.wait_for("denied by you");
 }
 
 #[test]

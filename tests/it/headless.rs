@@ -80,6 +80,31 @@ fn a_prompt_of_five_megabytes_arrives_whole() {
 }
 
 #[test]
+fn without_a_key_the_vendor_is_not_asked_at_all() {
+    let program = Program::new();
+    for (provider, variable) in [
+        ("anthropic", "ANTHROPIC_API_KEY"),
+        ("openai", "OPENAI_API_KEY"),
+    ] {
+        let mut command = program.command(&["-p", "hi", "--provider", provider]);
+        let output = command.output().expect("it runs");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{printed}");
+        let problem = format!("error: no API key for {provider}\n");
+        assert!(printed.starts_with(&problem), "{printed}");
+        assert!(printed.contains(&format!("set {variable}")), "{printed}");
+    }
+}
+
+#[test]
+fn a_mistyped_subcommand_is_not_sent_as_a_message() {
+    let output = Program::new().run(&["doctr"]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    let meant = "did you mean `agent-tui doctor`?";
+    assert!(output.stderr.contains(meant), "{output:?}");
+}
+
+#[test]
 fn a_closed_stdout_ends_the_run_quietly() {
     let program = Program::new();
     let wire = Wire::Anthropic;
@@ -104,14 +129,14 @@ fn a_closed_stdout_ends_the_run_quietly() {
         assert!(first.contains("init"));
     }
     let status = child.wait().expect("it ends");
-    let mut said = String::new();
+    let mut output = String::new();
     child
         .stderr
         .take()
         .expect("a pipe")
-        .read_to_string(&mut said)
+        .read_to_string(&mut output)
         .expect("text");
-    assert_eq!((status.code(), said.as_str()), (Some(0), ""));
+    assert_eq!((status.code(), output.as_str()), (Some(0), ""));
     assert!(
         server.bodies().len() < 50,
         "the run has ended before its script"
@@ -341,12 +366,12 @@ text = "Done."
     let output = crate::support::program::finish(command.spawn().expect("it starts"));
     assert!(output.stdout.contains("inside"), "{output:?}");
     for steered in ["outside", "steered"] {
-        let said: Vec<&str> = output
+        let text: Vec<&str> = output
             .stdout
             .lines()
             .filter(|line| line.contains(steered))
             .collect();
-        assert_eq!(said, [] as [&str; 0]);
+        assert_eq!(text, [] as [&str; 0]);
     }
 }
 
@@ -511,8 +536,8 @@ fn waiting_for_an_open_pipe_is_announced() {
     let stdin = child.stdin.take().expect("a pipe");
     let stderr = child.stderr.take().expect("a pipe");
     let mut line = String::new();
-    let mut said = BufReader::new(stderr);
-    said.read_line(&mut line).expect("a line");
+    let mut output = BufReader::new(stderr);
+    output.read_line(&mut line).expect("a line");
     assert!(
         line.starts_with("note: waiting for input on stdin"),
         "{line}"
@@ -544,8 +569,8 @@ fn a_cost_that_cannot_be_limited_is_reported() {
     let program = Program::new();
     let output = priced(&program, r#"{"maxCost": 1.0}"#);
     assert_eq!(output.result().get("total_cost_usd"), None);
-    let told = "note: `maxCost` has no effect: no price known for m; set it under `prices`\n";
-    assert_eq!(output.stderr, told);
+    let logged = "note: `maxCost` has no effect: no price known for m; set it under `prices`\n";
+    assert_eq!(output.stderr, logged);
 }
 
 #[test]

@@ -505,7 +505,7 @@ fn the_person_is_asked_about_the_call_as_a_hook_rewrote_it() {
         "permission_prompt"
     );
     tui.send("/hooks\r").wait_for("─ Hooks ");
-    tui.wait_for("PreToolUse").wait_for("Bash  echo");
+    tui.wait_for("PreToolUse").wait_for("echo '{");
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn evil(program: &Program) -> (PathBuf, PathBuf) {
 
 /// git without any configuration but the repository's.
 fn git(program: &Program, directory: &Path, arguments: &[&str]) {
-    let said = Command::new("git")
+    let output = Command::new("git")
         .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
         .args(["-c", "core.hooksPath=/dev/null"])
         .args(arguments)
@@ -42,7 +42,7 @@ fn git(program: &Program, directory: &Path, arguments: &[&str]) {
         .env("GIT_CONFIG_SYSTEM", "/dev/null")
         .output()
         .expect("git is there");
-    assert!(said.status.success(), "{arguments:?}: {said:?}");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
 }
 
 /// A repository with a merge of two branches and a changed file. Its attributes name a filter and drivers.

@@ -1,6 +1,6 @@
 //! Lists to choose from and pages to read, in the whole program.
 
-use crate::support::{Program, Pty};
+use crate::support::{Piece, Program, Pty, Reply, Server, Wire};
 
 const BUILTIN: [&str; 2] = ["--provider", "builtin"];
 
@@ -14,6 +14,25 @@ fn an_earlier_session_is_resumed_from_the_list_that_shows_its_end() {
     tui.send("\r").wait_gone("Sessions in this directory");
     tui.wait_for("find *.nothing");
     tui.send("\x03\x03").exit();
+}
+
+#[test]
+fn a_session_that_is_open_elsewhere_is_marked_and_can_be_copied() {
+    let program = Program::new();
+    let wire = Wire::Anthropic;
+    let server = Server::start([Reply::pieces(vec![Piece::Silence])]);
+    let mut busy = program.start(&server, wire, &["-p", "wait for me"]);
+    server.wait_for(1);
+    let mut tui = Pty::spawn_in(program, &BUILTIN, 120, 40);
+    tui.wait_for("builtin").send("/sessions\r");
+    tui.wait_for("this session").wait_for("open elsewhere");
+    tui.send("\r")
+        .wait_for("another agent-tui is using it; Ctrl+F continues with a copy");
+    tui.send("\x06").wait_gone("Sessions in this directory");
+    tui.wait_for("wait for me");
+    tui.send("\x03\x03").exit();
+    busy.kill().expect("it runs");
+    busy.wait().expect("it ends");
 }
 
 #[test]

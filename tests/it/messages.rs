@@ -96,7 +96,7 @@ fn text_of_a_broken_answer_stays_and_is_there_after_resuming() {
     let mut tui = play(Program::new(), BREAKS, &[]);
     tui.wait_for("❯").send("go\r");
     tui.wait_for("Now to its end.").wait_gone("interrupt");
-    let told = [
+    let logged = [
         "First I look.",
         "Then I would say that",
         "… cut off here",
@@ -104,7 +104,7 @@ fn text_of_a_broken_answer_stays_and_is_there_after_resuming() {
         "Now to its end.",
     ];
     let assert_logged = |screen: String| {
-        let places: Vec<Option<usize>> = told.iter().map(|text| screen.find(text)).collect();
+        let places: Vec<Option<usize>> = logged.iter().map(|text| screen.find(text)).collect();
         assert!(places.iter().all(Option::is_some), "{screen}");
         assert!(places.is_sorted(), "{screen}");
     };

@@ -52,6 +52,58 @@ fn a_question_that_was_open_when_the_program_was_killed_is_asked_again_and_its_a
 }
 
 #[test]
+fn answers_that_were_given_reach_the_model_when_the_other_questions_are_skipped() {
+    let toml = r#"
+[[turn]]
+[[turn.step]]
+call = "AskUserQuestion"
+[turn.step.input]
+questions = [
+  { question = "Where should it live?", header = "Place", options = [{ label = "In memory", description = "a" }, { label = "Redis", description = "b" }] },
+  { question = "Which tests should run?", header = "Tests", options = [{ label = "All", description = "a" }, { label = "None", description = "b" }] },
+]
+[[turn]]
+text = "As you wish."
+"#;
+    let mut tui = play(Program::new(), toml, &[]);
+    armed(&mut tui, "Esc skip all").send("2");
+    armed(&mut tui, "Esc skip the rest").wait_for("Which tests should run?");
+    tui.send("\x1b").wait_for("As you wish.");
+    tui.wait_for("Place: Redis · Tests: skipped");
+    let log = tui.program().session_log();
+    let logged = r#"User has answered your questions: \"Where should it live?\"=\"Redis\". The user skipped \"Which tests should run?\""#;
+    assert!(log.contains(logged), "{log}");
+}
+
+#[test]
+fn a_question_of_a_subagent_that_was_open_when_the_program_was_killed_is_asked_again() {
+    let toml = r#"
+[[turn]]
+step = [{ call = "Task", input = { description = "touch a file", prompt = "touch it" } }]
+[[turn]]
+step = [{ call = "Bash", input = { command = "touch made" } }]
+[[turn]]
+text = "Touched."
+[[turn]]
+text = "All is done."
+"#;
+    let mut tui = play(Program::new(), toml, &[]);
+    armed(&mut tui, "y yes").wait_for("touch a file");
+    tui.signal(Signal::KILL).exit();
+    // The script continues where it was.
+    let (_, rest) = toml.split_once("touch made\" } }]").expect("the call");
+    let program = tui.into_program();
+    let provider = script(&program, rest);
+    let arguments = ["--theme", "ansi16", "--provider", &provider, "--continue"];
+    let mut again = Pty::spawn_in(program, &arguments, 100, 30);
+    armed(&mut again, "y yes")
+        .wait_for("asked by     touch a file")
+        .send("y");
+    again.wait_for("All is done.");
+    assert!(again.program().path("made").exists());
+}
+
+#[test]
 fn a_plan_that_was_edited_and_approved_is_the_plan_that_the_model_gets() {
     let program = Program::new();
     let plan = r#"

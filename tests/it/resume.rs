@@ -82,7 +82,7 @@ fn resume_takes_an_id_or_its_beginning_and_fork_leaves_the_original_alone() {
         )
         .result();
     assert_eq!(resumed["session_id"], first["session_id"]);
-    let said = |at: usize| -> Vec<String> {
+    let output = |at: usize| -> Vec<String> {
         let messages = server.bodies()[at]["messages"]
             .as_array()
             .expect("a list")
@@ -92,8 +92,8 @@ fn resume_takes_an_id_or_its_beginning_and_fork_leaves_the_original_alone() {
             .filter_map(|message| message["content"].as_str().map(str::to_owned))
             .collect()
     };
-    assert_eq!(said(2), ["1", "one", "2"]);
-    assert_eq!(said(3), ["1", "one", "3"], "the fork has not touched it");
+    assert_eq!(output(2), ["1", "one", "2"]);
+    assert_eq!(output(3), ["1", "one", "3"], "the fork has not touched it");
 }
 
 #[test]

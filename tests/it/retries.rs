@@ -285,15 +285,15 @@ fn an_unknown_host_and_a_closed_port_have_different_messages() {
     let program = Program::new();
     std::fs::create_dir_all(program.config()).expect("config");
     std::fs::write(program.config().join("settings.json"), r#"{"retries": 0}"#).expect("written");
-    let say = |url: &str| program.run(&["-p", "go", "--provider", "openai", "--base-url", url]);
-    let output = say("http://no-such-host.invalid/v1");
+    let ask = |url: &str| program.run(&["-p", "go", "--provider", "openai", "--base-url", url]);
+    let output = ask("http://no-such-host.invalid/v1");
     assert_eq!(output.code, Some(1));
     assert!(
         output.stderr.contains("can't find the host"),
         "{}",
         output.stderr
     );
-    let output = say("http://127.0.0.1:1/v1");
+    let output = ask("http://127.0.0.1:1/v1");
     assert_eq!(output.code, Some(1));
     assert!(output.stderr.contains("can't reach"), "{}", output.stderr);
     assert!(output.stderr.contains("hint: "), "{}", output.stderr);

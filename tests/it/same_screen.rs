@@ -86,7 +86,7 @@ fn assert_same(before: &[String], texts: (&str, &str), after: &[String]) {
     );
 }
 
-fn had() -> Pty {
+fn full_session() -> Pty {
     let program = Program::new();
     program.put("poem.txt", "one\ntwo\nthree\n");
     let mut tui = start(program, &[]);
@@ -108,7 +108,7 @@ fn had() -> Pty {
 
 #[test]
 fn a_resumed_session_looks_as_it_was_left() {
-    let mut tui = had();
+    let mut tui = full_session();
     let (before, text) = (cells(&tui), tui.screen());
     tui.send("\x03\x03").exit();
     let mut again = start(tui.into_program(), &["--continue"]);
@@ -119,7 +119,7 @@ fn a_resumed_session_looks_as_it_was_left() {
 
 #[test]
 fn after_switching_the_model_the_screen_looks_the_same() {
-    let mut tui = had();
+    let mut tui = full_session();
     let (before, text) = (cells(&tui), tui.screen());
     tui.send("/model other\r")
         .wait_for("no model named other; still using script")
@@ -131,7 +131,7 @@ fn after_switching_the_model_the_screen_looks_the_same() {
 
 #[test]
 fn calls_of_the_resumed_session_are_known() {
-    let mut tui = had();
+    let mut tui = full_session();
     tui.send("\x03\x03").exit();
     let mut again = start(tui.into_program(), &["--continue"]);
     again.wait_for("interrupted after");
@@ -141,6 +141,7 @@ fn calls_of_the_resumed_session_are_known() {
     again
         .send("/why made\r")
         .wait_for("asked, because `touch` can change files");
+    again.send("\x1b").wait_gone("╭─ Why");
     again.send("/diff\r").wait_for("1 change");
     again.wait_until(|screen| screen.contents().matches("3 + 2.5").count() == 2);
     again.send("\x1b").wait_gone("1 change");

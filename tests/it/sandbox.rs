@@ -15,17 +15,17 @@ const WIRE: Wire = Wire::Anthropic;
 
 /// What `doctor` says about it.
 fn doctor(program: &Program) -> String {
-    let said = program.run(&["doctor"]).stdout;
-    let line = said
+    let output = program.run(&["doctor"]).stdout;
+    let line = output
         .lines()
         .find(|line| line.contains("run without asking"));
     line.unwrap_or_default().to_owned()
 }
 
 fn nothing_holds(program: &Program) -> bool {
-    let said = doctor(program);
-    assert!(!said.is_empty(), "doctor says what holds");
-    !said.contains("are sandboxed by")
+    let output = doctor(program);
+    assert!(!output.is_empty(), "doctor says what holds");
+    !output.contains("are sandboxed by")
 }
 
 /// The results of commands that a model calls in `directory`.
@@ -51,7 +51,7 @@ fn results(program: &Program, directory: &Path, flags: &[&str], commands: &[&str
 }
 
 fn git(directory: &Path, arguments: &[&str]) {
-    let said = Command::new("git")
+    let output = Command::new("git")
         .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
         .args(["-c", "commit.gpgsign=false"])
         .args(arguments)
@@ -60,7 +60,7 @@ fn git(directory: &Path, arguments: &[&str]) {
         .env("GIT_CONFIG_SYSTEM", "/dev/null")
         .output()
         .expect("git is there");
-    assert!(said.status.success(), "{arguments:?}: {said:?}");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
 }
 
 fn outside(program: &Program) -> PathBuf {
@@ -88,10 +88,13 @@ fn git_works_below_its_repository_and_in_a_linked_work_tree() {
     std::fs::write(linked.join("sub/a.txt"), "two\n").expect("written");
     for directory in [root.clone(), root.join("sub"), linked] {
         let commands = ["git log --oneline", "git status --short", "git diff"];
-        let said = results(&program, &directory, &[], &commands);
-        assert!(said[0].contains("first"), "{directory:?}: {said:?}");
-        assert!(said[1].contains("a.txt"), "{directory:?}: {said:?}");
-        assert!(said[2].contains("-one\n+two"), "{directory:?}: {said:?}");
+        let output = results(&program, &directory, &[], &commands);
+        assert!(output[0].contains("first"), "{directory:?}: {output:?}");
+        assert!(output[1].contains("a.txt"), "{directory:?}: {output:?}");
+        assert!(
+            output[2].contains("-one\n+two"),
+            "{directory:?}: {output:?}"
+        );
     }
 }
 
@@ -102,7 +105,7 @@ fn the_sandbox_permits_what_rules_and_the_mode_allow() {
     program.put("a.txt", "one\n");
     let notes = outside.join("notes").display().to_string();
     let rule = format!("Read(/{}/**)", outside.display());
-    let said = results(
+    let output = results(
         &program,
         &program.workspace(),
         &["--allow", &rule],
@@ -111,8 +114,8 @@ fn the_sandbox_permits_what_rules_and_the_mode_allow() {
             &format!("grep -r from {}", outside.display()),
         ],
     );
-    assert_eq!(said[0], "from outside");
-    assert!(said[1].contains("from outside"), "{said:?}");
+    assert_eq!(output[0], "from outside");
+    assert!(output[1].contains("from outside"), "{output:?}");
 
     let copy = outside.join("copy").display().to_string();
     let rule = format!("Edit(/{}/**)", outside.display());
@@ -129,9 +132,9 @@ fn the_sandbox_permits_what_rules_and_the_mode_allow() {
         "mkdir -p new/deep && cp a.txt new/deep",
         "cat a.txt > b.txt",
     ];
-    let said = results(&program, &program.workspace(), &mode, &commands);
-    assert_eq!(program.read("new/deep/a.txt"), "one\n", "{said:?}");
-    assert_eq!(program.read("b.txt"), "one\n", "{said:?}");
+    let output = results(&program, &program.workspace(), &mode, &commands);
+    assert_eq!(program.read("new/deep/a.txt"), "one\n", "{output:?}");
+    assert_eq!(program.read("b.txt"), "one\n", "{output:?}");
 }
 
 #[test]
@@ -224,9 +227,9 @@ fn headless_the_model_is_told_what_the_sandbox_blocked() {
     let output = finish(child.expect("the program starts"));
     assert_eq!(output.code, Some(0), "{output:?}");
     assert!(!list.exists());
-    let said = &output.stdout;
-    assert!(said.contains("blocked: it tried to write"), "{said}");
-    assert!(said.contains("nobody is there to ask"), "{said}");
+    let text = &output.stdout;
+    assert!(text.contains("blocked: it tried to write"), "{text}");
+    assert!(text.contains("nobody is there to ask"), "{text}");
 }
 
 #[test]

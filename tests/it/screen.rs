@@ -154,7 +154,7 @@ step = [{ call = "Bash", input = { command = "echo be''gun; sleep 600" } }]
     tui.wait_for("begun")
         .send("\x03")
         .wait_for("interrupted")
-        .wait_for("cancelled");
+        .wait_for("stopped · ");
     tui.send("\x03\x03");
     assert_eq!(tui.exit().code, 0);
 }
@@ -183,7 +183,27 @@ step = [{ call = "Bash", input = { command = "echo be''gun; sleep 600" } }]
 }
 
 #[test]
-fn one_call_of_three_is_cancelled_and_the_others_continue() {
+fn a_command_that_takes_a_while_to_stop_shows_that_it_is_stopping() {
+    let stubborn = r#"
+[[turn]]
+step = [{ call = "Bash", input = { command = "trap '' TERM; echo be''gun; sleep 600" } }]
+[[turn]]
+text = "Done with that."
+"#;
+    let mut tui = play(
+        Program::new(),
+        stubborn,
+        &["--permission-mode", "bypassPermissions"],
+    );
+    tui.wait_for("begun").send("\x14").wait_for("TOOLS");
+    tui.send("x").wait_for("stopping Bash");
+    // No key of the list: it is typed.
+    tui.send("why").wait_for("❯ why");
+    tui.wait_for("stopped · ").wait_for("Done with that.");
+}
+
+#[test]
+fn one_call_of_three_is_stopped_and_the_others_continue() {
     let three = r#"
 [[turn]]
 step = [

@@ -387,6 +387,7 @@ fn the_doctor_says_what_is_there_what_is_missing_and_what_to_do() {
     own_settings(
         &program,
         r#"{"model": "m", "env": {"A": "v4lue"}, "permissions": {"deny": ["Read(.env)"]},
+            "tools": {"Bassh": {"timeout": 1000}},
             "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "./said.sh"}]}]}}"#,
     );
     let hooks = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}});
@@ -416,6 +417,7 @@ fn the_doctor_says_what_is_there_what_is_missing_and_what_to_do() {
         ".agent-tui/settings.json: none",
         "model: from",
         "env.A: from",
+        "the setting `tools` names no tool: `Bassh`; did you mean `Bash`?",
         "deny Read(.env)",
         "Stop: ./said.sh",
         "anthropic, model m",

@@ -159,7 +159,7 @@ fn an_interrupt_stops_a_command_skips_queued_calls_and_leaves_a_valid_history() 
     let child = program.start(&server, wire, &[&["-p", "go"], &BYPASS[..]].concat());
     let since = Instant::now();
     while !started.exists() {
-        assert!(since.elapsed() < crate::support::server::PATIENCE);
+        assert!(since.elapsed() < crate::support::server::MAX_WAIT);
         std::thread::sleep(Duration::from_millis(2));
     }
     interrupt(&child);

@@ -59,7 +59,7 @@ fn their_lines_name_the_call_that_started_them() {
     let output = run(&program, TWO, &STREAM);
     assert_eq!(output.code, Some(0), "{output:?}");
     let lines = output.lines();
-    for (parent, file, said) in [
+    for (parent, file, text) in [
         ("first", "a.rs", "There is one caller."),
         ("second", "b.md", "The docs are fine."),
     ] {
@@ -85,7 +85,7 @@ fn their_lines_name_the_call_that_started_them() {
             .into_iter()
             .find(|line| line["type"] == "user")
             .expect("the results");
-        assert!(result.to_string().contains(said), "{result}");
+        assert!(result.to_string().contains(text), "{result}");
     }
     // The main conversation's lines have no parent, and the run ends when it ends.
     assert_eq!(output.result()["result"], "Both are done.");

@@ -147,13 +147,16 @@ fn a_panic_of_the_screen_restores_the_terminal_and_says_what_happened() {
     let end = tui.wait_for("builtin").send("x").exit();
     assert_eq!(end.code, 1);
     end.assert_terminal_restored();
-    let said = end.screen.contents().replace('\n', "");
+    let output = end.screen.contents().replace('\n', "");
     assert!(
-        said.contains("error: internal error: a rehearsal"),
-        "{said}"
+        output.contains("error: internal error: a rehearsal"),
+        "{output}"
     );
-    assert!(said.contains("resume with `agent-tui --resume 2"), "{said}");
-    assert!(said.contains("panic.log"), "{said}");
+    assert!(
+        output.contains("resume with `agent-tui --resume 2"),
+        "{output}"
+    );
+    assert!(output.contains("panic.log"), "{output}");
     let log = std::fs::read_to_string(tui.program().data().join("logs/panic.log"));
     assert!(log.expect("a log").contains("a rehearsal"));
 }
@@ -222,11 +225,11 @@ fn a_light_terminal_is_detected_and_remembered() {
     tui.wait_for_bytes(b"\x1b]11;?");
     let before = tui.bytes();
     tui.send("\x1b]11;rgb:ffff/ffff/ffff\x07");
-    let ground = tui.program().data().join("ground");
+    let background = tui.program().data().join("ground");
     wait_for_some(|| {
-        std::fs::read_to_string(&ground)
+        std::fs::read_to_string(&background)
             .ok()
-            .filter(|ground| ground == "light")
+            .filter(|background| background == "light")
     });
     tui.send("x").wait_for("x");
     assert!(tui.bytes() > before);
@@ -343,10 +346,10 @@ fn an_unknown_theme_is_refused_before_the_screen() {
     let mut tui = Pty::spawn(&["--theme", "drak"], 80, 24);
     let end = tui.exit();
     assert_eq!(end.code, 2);
-    let said = end.screen.contents();
+    let output = end.screen.contents();
     assert!(
-        said.contains("no theme named `drak`") && said.contains("dark"),
-        "{said}"
+        output.contains("no theme named `drak`") && output.contains("dark"),
+        "{output}"
     );
     assert!(!end.bytes.contains(&0x1b), "no escapes");
 }

@@ -27,6 +27,18 @@ const KNOWS: &[(&str, &[&str])] = &[
         &["protocol", "config", "permissions", "process", "hooks"],
     ),
     (
+        "mcp",
+        &[
+            "protocol",
+            "config",
+            "permissions",
+            "process",
+            "tools",
+            "hooks",
+            "settings",
+        ],
+    ),
+    (
         "executor",
         &[
             "protocol",
@@ -63,6 +75,7 @@ const KNOWS: &[(&str, &[&str])] = &[
             "tools",
             "hooks",
             "settings",
+            "mcp",
             "executor",
             "conversation",
         ],
@@ -106,6 +119,7 @@ const KNOWS: &[(&str, &[&str])] = &[
             "tools",
             "hooks",
             "settings",
+            "mcp",
             "executor",
             "conversation",
             "agent",
@@ -149,7 +163,7 @@ const PURE: &[&str] = &[
     "session/repair.rs",
     "permissions/decide.rs",
     "hooks/answer.rs",
-    "hooks/occasion.rs",
+    "hooks/payload.rs",
     "hooks/output.rs",
 ];
 

@@ -59,6 +59,12 @@ const PHRASES: &[(&str, &str)] = &[
     ("next try", "next attempt, retry"),
     ("to its end", "to the end"),
     ("a part of a", "a field of a"),
+    // People stop a command or a call, and cancel a question.
+    ("cancel this call", "stop this call"),
+    ("cancels only this", "stops only this"),
+    ("cancel the command", "stop the command"),
+    ("end the command", "stop the command"),
+    ("ends the command", "stops the command"),
 ];
 
 /// The same for comments, where archaic words make the reader stop.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::support::program::finish;
-use crate::support::server::PATIENCE;
+use crate::support::server::MAX_WAIT;
 use crate::support::wire::{Part, bash, call, text};
 use crate::support::{Output, Piece, Program, Reply, Server, Wire};
 
@@ -208,7 +208,7 @@ fn reading_a_gigabyte_costs_neither_time_nor_memory() {
 fn wait_for(condition: impl Fn() -> bool) {
     let since = Instant::now();
     while !condition() {
-        assert!(since.elapsed() < PATIENCE, "it has not come");
+        assert!(since.elapsed() < MAX_WAIT, "it has not come");
         std::thread::sleep(Duration::from_millis(2));
     }
 }

@@ -35,14 +35,14 @@ fn the_result_is_printed_as_the_model_gets_it() {
 #[test]
 fn wrong_usage_says_what_is_wrong_and_where() {
     let program = Program::new();
-    for (tool, input, said) in [
+    for (tool, input, text) in [
         ("Read", "{\"file_path\":\n 7 7}", "line 2, column 4"),
         ("Read", "[1]", "must be a JSON object"),
         ("Raed", "{}", "did you mean `Read`?"),
     ] {
         let output = run(&program, tool, input, &[]);
         assert_eq!(output.code, Some(2), "{output:?}");
-        assert!(output.stderr.contains(said), "{output:?}");
+        assert!(output.stderr.contains(text), "{output:?}");
     }
     // The input is judged like that of any call.
     let output = run(&program, "Read", r#"{"path": 1}"#, &[]);
@@ -132,4 +132,30 @@ fn ctrl_c_stops_the_call_and_the_exit_code_says_so() {
     crate::support::server::wait_for_some(|| started.exists().then_some(()));
     pty.send("\x03");
     assert_eq!(pty.exit().code, 130);
+}
+
+#[test]
+fn a_person_changes_a_file_without_reading_it_first() {
+    let program = Program::new();
+    program.put("a.txt", "first\nsecond\n");
+    let input = r#"{"file_path": "a.txt", "old_string": "second", "new_string": "2nd"}"#;
+    let edit = run(&program, "Edit", input, &["--allow", "Edit"]);
+    assert_eq!(edit.code, Some(0), "{edit:?}");
+    assert_eq!(program.read("a.txt"), "first\n2nd\n");
+    let input = r#"{"file_path": "a.txt", "content": "all new\n"}"#;
+    let write = run(&program, "Write", input, &["--allow", "Write"]);
+    assert_eq!(write.code, Some(0), "{write:?}");
+    assert_eq!(program.read("a.txt"), "all new\n");
+}
+
+#[test]
+fn a_subagent_says_why_it_does_not_start_and_what_to_do() {
+    let program = Program::new();
+    let input = r#"{"description": "look", "prompt": "look around"}"#;
+    let task = run(&program, "Task", input, &[]);
+    assert_eq!(task.code, Some(1), "{task:?}");
+    assert!(
+        task.stdout.contains("Ask for it with `agent-tui -p`"),
+        "{task:?}"
+    );
 }

@@ -61,7 +61,7 @@ fn children(tui: &Pty) -> String {
     let children: String = children.collect();
     let is_guard = |pid: &&str| {
         let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        command == b"terminal-guard\0"
+        String::from_utf8_lossy(&command).contains("\0terminal-guard\0")
     };
     let others = children.split_whitespace().filter(|pid| !is_guard(pid));
     others.collect()
@@ -199,7 +199,7 @@ fn decision(program: &Program, command: &str, more: &[&str]) -> String {
 
 #[test]
 fn claude_code_72896_the_screen_the_check_and_the_doctor_agree_about_trust() {
-    let said = |program: &Program| {
+    let output = |program: &Program| {
         let doctor = program.run(&["doctor", "--provider", "builtin"]).stdout;
         let line = doctor.lines().find(|line| line.contains("the project"));
         let line = line.expect("it says so").trim().to_owned();
@@ -209,18 +209,18 @@ fn claude_code_72896_the_screen_the_check_and_the_doctor_agree_about_trust() {
         )
     };
     let program = hostile_program();
-    assert_eq!(said(&program), ("ask".to_owned(), false));
+    assert_eq!(output(&program), ("ask".to_owned(), false));
     let mut tui = start(program, &[]);
     armed(&mut tui, "y trust")
         .send("y")
         .wait_gone("Trust this project?")
         .wait_gone("starting");
     let program = leave(tui);
-    assert_eq!(said(&program), ("allow".to_owned(), true));
+    assert_eq!(output(&program), ("allow".to_owned(), true));
     let mut settings = hostile();
     settings["env"]["NEW"] = json!("1");
     program.put(".agent-tui/settings.json", settings.to_string());
-    assert_eq!(said(&program), ("ask".to_owned(), false));
+    assert_eq!(output(&program), ("ask".to_owned(), false));
     start(program, &[]).wait_for("+ NEW=1");
 }
 
@@ -244,8 +244,10 @@ fn headless_only_the_flag_trusts_also_where_the_person_has_said_yes_on_the_scree
         ]
     };
     let server = Server::start(replies());
-    program.ask(&server, wire, &["-p", "go"]);
+    let output = program.ask(&server, wire, &["-p", "go"]);
     assert!(!program.path("made").exists());
+    let why = "without a screen, only --trust trusts a project, because nobody can review it";
+    assert!(output.stderr.contains(why), "{output:?}");
     let server = Server::start(replies());
     program.ask(&server, wire, &["-p", "go", "--trust"]);
     assert!(program.path("made").exists());

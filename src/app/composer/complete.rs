@@ -77,7 +77,7 @@ impl Completion {
     }
 
     /// Updates the items after the commands have changed.
-    pub fn learn(&mut self, known: &Commands) {
+    pub fn update_commands(&mut self, known: &Commands) {
         if self.word.kind == Kind::Slash {
             self.items = commands(&self.word.query, known);
             self.chosen = self.chosen.min(self.items.len().saturating_sub(1));
@@ -90,8 +90,12 @@ impl Completion {
             return;
         }
         let before = self.items.get(self.chosen).map(|item| item.name.clone());
+        // A directory that is typed out is open: the list shows what is in it.
+        let is_typed = |path: &str| path == self.word.query && path.ends_with('/');
+        let count = paths.len();
         self.items = paths
             .into_iter()
+            .filter(|candidate| !is_typed(&candidate.path))
             .map(|candidate| Item {
                 name: candidate.path,
                 matched: candidate.matched,
@@ -107,7 +111,7 @@ impl Completion {
             .position(|item| Some(&item.name) == before.as_ref());
         self.chosen = if moved { same.unwrap_or(0) } else { 0 };
         self.stale = false;
-        self.found = found;
+        self.found = found.saturating_sub(count - self.items.len());
         self.complete = complete;
     }
 

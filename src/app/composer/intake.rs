@@ -101,8 +101,8 @@ impl Composer {
         // Separates the image from what is typed after it.
         let line = self.editor.line(end.line);
         let behind = &line[byte_at(line, end.column)..];
-        let parted = behind.starts_with(char::is_whitespace);
-        let chip = format!("{letter}{}", if parted { "" } else { " " });
+        let is_separate = behind.starts_with(char::is_whitespace);
+        let chip = format!("{letter}{}", if is_separate { "" } else { " " });
         self.editor.replace(start..end, &chip);
         if caret < start || caret.line > start.line {
             self.editor.go(caret);

@@ -22,11 +22,11 @@ pub struct Piece<'a> {
     pub columns: Range<usize>,
     pub shown: Cow<'a, str>,
     pub width: usize,
-    pub look: Look,
+    pub kind: PieceKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum PieceKind {
     Plain,
     /// An invisible character, made visible.
     Escaped,
@@ -203,32 +203,32 @@ fn piece<'a>(cluster: &'a str, start: usize, tokens: &'a Tokens, room: usize) ->
             columns: start..start + 1,
             shown: Cow::Borrowed(cluster),
             width: 1,
-            look: Look::Plain,
+            kind: PieceKind::Plain,
         };
     }
-    let (shown, look) = show(cluster, tokens);
+    let (shown, kind) = show(cluster, tokens);
     Piece {
         columns: start..start + cluster.chars().count(),
         width: shown.width().min(room),
         shown,
-        look,
+        kind,
     }
 }
 
-fn show<'a>(cluster: &'a str, tokens: &'a Tokens) -> (Cow<'a, str>, Look) {
+fn show<'a>(cluster: &'a str, tokens: &'a Tokens) -> (Cow<'a, str>, PieceKind) {
     if cluster == "\t" {
-        return (Cow::Borrowed(TAB), Look::Plain);
+        return (Cow::Borrowed(TAB), PieceKind::Plain);
     }
     if let Some(token) = cluster.chars().next().and_then(|letter| tokens.get(letter)) {
-        return (Cow::Borrowed(&token.label), Look::Token);
+        return (Cow::Borrowed(&token.label), PieceKind::Token);
     }
     if is_visible(cluster) {
-        return (Cow::Borrowed(cluster), Look::Plain);
+        return (Cow::Borrowed(cluster), PieceKind::Plain);
     }
     let numbers = cluster
         .chars()
         .map(|letter| format!("<U+{:04X}>", u32::from(letter)));
-    (Cow::Owned(numbers.collect()), Look::Escaped)
+    (Cow::Owned(numbers.collect()), PieceKind::Escaped)
 }
 
 /// Whether a cluster is visible as what it is. Joiners and selectors must follow something visible.

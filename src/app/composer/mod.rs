@@ -58,7 +58,7 @@ pub struct Composer {
     vim: Option<Vim>,
     /// The images that are being read.
     awaited: Vec<ImagePath>,
-    unkept: Option<Unkept>,
+    unsaved: Option<Unsaved>,
     /// The column that ↑ and ↓ try to keep.
     goal: Option<usize>,
     width: u16,
@@ -68,7 +68,7 @@ pub struct Composer {
 
 /// A change that is not saved yet.
 #[derive(Debug, Clone, Copy)]
-struct Unkept {
+struct Unsaved {
     since: Instant,
     due: Instant,
 }
@@ -105,7 +105,7 @@ impl Default for Composer {
             generation: 0,
             vim: None,
             awaited: Vec::new(),
-            unkept: None,
+            unsaved: None,
             goal: None,
             width: 80,
             rows: 8,
@@ -124,7 +124,7 @@ impl Composer {
     pub fn set_commands(&mut self, commands: Commands) {
         self.commands = commands;
         if let Some(open) = &mut self.completion {
-            open.learn(&self.commands);
+            open.update_commands(&self.commands);
         }
     }
 
@@ -156,6 +156,15 @@ impl Composer {
     /// The whole draft, with folded pastes in full.
     pub fn text(&self) -> String {
         self.tokens.expand(&self.editor.text(), Form::Sent)
+    }
+
+    /// The arguments that the command in the draft takes, while none is typed.
+    pub fn missing_arguments(&self) -> Option<&str> {
+        let [line] = self.editor.lines() else {
+            return None;
+        };
+        let is_end = self.editor.before_caret().len() == line.len();
+        self.commands.arguments_after(line).filter(|_| is_end)
     }
 
     pub fn prompt(&self) -> Prompt {
@@ -233,7 +242,7 @@ impl Composer {
     }
 
     pub fn wake_at(&self) -> Option<Instant> {
-        self.unkept.map(|unkept| unkept.due)
+        self.unsaved.map(|unkept| unkept.due)
     }
 }
 
@@ -304,7 +313,7 @@ impl Composer {
         self.editor.reset();
         self.tokens.start_draft();
         self.awaited.clear();
-        self.unkept = None;
+        self.unsaved = None;
         self.close_completion();
         self.follow();
         if let Some(vim) = &mut self.vim {
@@ -357,10 +366,10 @@ impl Composer {
     }
 
     pub fn tick(&mut self, now: Instant) -> Vec<Effect> {
-        if self.unkept.is_none_or(|unkept| unkept.due > now) {
+        if self.unsaved.is_none_or(|unkept| unkept.due > now) {
             return Vec::new();
         }
-        self.unkept = None;
+        self.unsaved = None;
         let text = self.tokens.expand(&self.editor.text(), Form::Kept);
         vec![Effect::Start(Job::KeepDraft(text))]
     }
@@ -405,6 +414,7 @@ impl Composer {
             | JobResult::SessionRenamed { .. }
             | JobResult::Models(_)
             | JobResult::Examined(_)
+            | JobResult::Branch(_)
             | JobResult::Failed(_) => {}
         }
         Ok(Vec::new())
@@ -416,8 +426,8 @@ impl Composer {
     fn settle(&mut self, before: u64, cause: Cause, now: Instant) -> Vec<Effect> {
         let changed = self.editor.revision() != before;
         if changed {
-            let since = self.unkept.map_or(now, |unkept| unkept.since);
-            self.unkept = Some(Unkept {
+            let since = self.unsaved.map_or(now, |unkept| unkept.since);
+            self.unsaved = Some(Unsaved {
                 since,
                 due: (now + KEEP_AFTER).min(since + KEEP_AT_LEAST),
             });

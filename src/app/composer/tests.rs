@@ -371,9 +371,9 @@ fn an_at_sign_completes_paths_and_continues_inside_a_directory() {
     assert_eq!(rig.act(Action::Accept), asked("src/", 3));
     assert_eq!(rig.shown(), "see @src/|");
     rig.composer
-        .done(found(3, &["src/my file"]), rig.now)
+        .done(found(3, &["src/", "src/my file"]), rig.now)
         .expect("taken");
-    assert_eq!(rig.act(Action::Accept), []);
+    assert_eq!(rig.act(Action::Accept), [], "the directory is open already");
     assert_eq!(rig.shown(), "see @\"src/my file\" |");
     assert_eq!(rig.composer.contexts(), [Context::Composer]);
     rig.control('_');

@@ -86,7 +86,7 @@ impl Find {
     }
 
     /// The layout has found these rows. Returns the row to show if the query is new: the first match below the start.
-    pub fn settle(&mut self, rows: &Arc<[usize]>) -> Option<usize> {
+    pub fn record_layout(&mut self, rows: &Arc<[usize]>) -> Option<usize> {
         self.rows = rows.clone();
         if self.stage != Stage::Typed {
             self.current = self.current.min(rows.len().saturating_sub(1));

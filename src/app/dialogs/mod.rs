@@ -44,20 +44,62 @@ pub enum Dialog {
 
 /// What the layout reports about the dialog in front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DialogRest {
+pub struct DialogLayout {
     /// How far it can be scrolled.
     pub furthest: usize,
     /// How many rows of its content are visible.
     pub visible: usize,
+    /// Which answers of a question are visible.
+    pub answers: Answers,
+}
+
+/// Which of the answers to choose from are visible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Answers {
+    #[default]
+    None,
+    /// At least the one that has the keys.
+    Current,
+    All,
 }
 
 impl Dialog {
     /// Whether it replaces the input, below the conversation that it is about. The others cover the screen.
-    pub fn takes_input_place(&self) -> bool {
+    pub fn replaces_input(&self) -> bool {
         match self {
             Dialog::Question(_) | Dialog::Trust(_) | Dialog::Pause(_) | Dialog::ByHand(_) => true,
             Dialog::Picker(_) | Dialog::Pager(_) | Dialog::Help(_) => false,
         }
+    }
+
+    /// The questions of calls, if it is the dialog that asks them.
+    pub fn questions(&self) -> Option<&Questions> {
+        match self {
+            Dialog::Question(questions) => Some(questions),
+            Dialog::Trust(_)
+            | Dialog::Pause(_)
+            | Dialog::ByHand(_)
+            | Dialog::Picker(_)
+            | Dialog::Pager(_)
+            | Dialog::Help(_) => None,
+        }
+    }
+
+    pub fn questions_mut(&mut self) -> Option<&mut Questions> {
+        match self {
+            Dialog::Question(questions) => Some(questions),
+            Dialog::Trust(_)
+            | Dialog::Pause(_)
+            | Dialog::ByHand(_)
+            | Dialog::Picker(_)
+            | Dialog::Pager(_)
+            | Dialog::Help(_) => None,
+        }
+    }
+
+    /// Whether all its questions are answered or withdrawn, so that it has to close.
+    pub fn is_answered(&self) -> bool {
+        self.questions().is_some_and(Questions::is_empty)
     }
 
     /// When it changes by time alone.
@@ -78,7 +120,7 @@ impl Dialog {
             Dialog::Pause(_) => Context::Question,
             Dialog::ByHand(_) => Context::Reason,
             Dialog::Picker(picker) if picker.renaming().is_some() => Context::Rename,
-            Dialog::Picker(_) => Context::Picker,
+            Dialog::Picker(picker) => picker.kind.context(),
             Dialog::Pager(pager) => pager.context(),
             Dialog::Help(_) => Context::Help,
         }
@@ -110,11 +152,11 @@ impl Dialog {
     }
 
     /// A dialog that covered it was closed: keys meant for that one must not answer this one.
-    pub fn uncover(&mut self, now: Instant) {
+    pub fn rearm(&mut self, now: Instant) {
         match self {
-            Dialog::Question(dialog) => dialog.uncover(now),
-            Dialog::Trust(dialog) => dialog.uncover(now),
-            Dialog::Pause(dialog) => dialog.uncover(now),
+            Dialog::Question(dialog) => dialog.rearm(now),
+            Dialog::Trust(dialog) => dialog.rearm(now),
+            Dialog::Pause(dialog) => dialog.rearm(now),
             Dialog::ByHand(_) | Dialog::Picker(_) | Dialog::Pager(_) | Dialog::Help(_) => {}
         }
     }
@@ -132,13 +174,13 @@ impl Dialog {
     }
 
     /// Records what the layout reports.
-    pub fn settle(&mut self, rest: DialogRest) {
+    pub fn record_layout(&mut self, layout: DialogLayout) {
         match self {
-            Dialog::Question(dialog) => dialog.settle(rest),
-            Dialog::Trust(dialog) => dialog.reading.settle(rest),
-            Dialog::Pager(pager) => pager.paging.settle(rest),
-            Dialog::Help(help) => help.paging.settle(rest),
-            Dialog::Picker(picker) => picker.settle(rest),
+            Dialog::Question(dialog) => dialog.record_layout(layout),
+            Dialog::Trust(dialog) => dialog.reading.record_layout(layout),
+            Dialog::Pager(pager) => pager.paging.record_layout(layout),
+            Dialog::Help(help) => help.paging.record_layout(layout),
+            Dialog::Picker(picker) => picker.record_layout(layout),
             Dialog::Pause(_) | Dialog::ByHand(_) => {}
         }
     }

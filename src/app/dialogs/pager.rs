@@ -94,8 +94,8 @@ impl Pager {
     }
 
     /// Records which rows match the search.
-    pub fn settle_matches(&mut self, rows: &Arc<[usize]>) {
-        let show = self.find.as_mut().and_then(|find| find.settle(rows));
+    pub fn record_matches(&mut self, rows: &Arc<[usize]>) {
+        let show = self.find.as_mut().and_then(|find| find.record_layout(rows));
         if let Some(row) = show {
             self.paging.show(row);
         }

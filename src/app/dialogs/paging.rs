@@ -1,6 +1,6 @@
 //! The scroll position of a long text.
 
-use super::DialogRest;
+use super::DialogLayout;
 use crate::keymap::Action;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,9 +42,9 @@ impl Paging {
         }
     }
 
-    pub fn settle(&mut self, rest: DialogRest) {
-        (self.furthest, self.visible) = (rest.furthest, rest.visible);
-        self.offset = self.offset.min(rest.furthest);
+    pub fn record_layout(&mut self, layout: DialogLayout) {
+        (self.furthest, self.visible) = (layout.furthest, layout.visible);
+        self.offset = self.offset.min(layout.furthest);
     }
 
     /// Scrolls, if the action is about scrolling.

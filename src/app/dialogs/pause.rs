@@ -20,7 +20,7 @@ impl PauseDialog {
     }
 
     /// A dialog that covered it was closed.
-    pub fn uncover(&mut self, now: Instant) {
+    pub fn rearm(&mut self, now: Instant) {
         self.armed_at = now + ARM_DELAY;
     }
 

@@ -26,7 +26,7 @@ impl TrustDialog {
     }
 
     /// A dialog that covered it was closed.
-    pub fn uncover(&mut self, now: Instant) {
+    pub fn rearm(&mut self, now: Instant) {
         self.arming = Arming::new(now);
     }
 

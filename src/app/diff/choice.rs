@@ -1,5 +1,6 @@
 //! Which hunks of a change a person wants, like `git add -p`.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Diff, Hunk};
@@ -54,6 +55,14 @@ impl Choices {
 
     pub fn hunks(&self) -> &[Chosen] {
         &self.hunks
+    }
+
+    /// All hunks in the file of this one.
+    pub fn file_of(&self, index: usize) -> Range<usize> {
+        let file = self.hunks[index].file;
+        let start = self.hunks.partition_point(|hunk| hunk.file < file);
+        let end = self.hunks.partition_point(|hunk| hunk.file <= file);
+        start..end
     }
 
     pub fn set(&mut self, index: usize, choice: Choice) {

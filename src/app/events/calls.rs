@@ -9,7 +9,7 @@ use crate::protocol::{
 };
 
 impl AppState {
-    pub(super) fn hear_call(&mut self, call: CallRef, event: CallEvent) -> Vec<Effect> {
+    pub(super) fn on_call_event(&mut self, call: CallRef, event: CallEvent) -> Vec<Effect> {
         let Some(key) = self.call_of(call, &event) else {
             return Vec::new();
         };
@@ -67,12 +67,12 @@ impl AppState {
     fn asked(&mut self, key: CallKey, question: Question) -> Vec<Effect> {
         let what = match &question.kind {
             QuestionKind::Permission(request) => format!("{} wants to run", request.tool),
-            QuestionKind::Choice(_) => {
+            QuestionKind::Choice(_) | QuestionKind::Form(_) => {
                 format!("{} asks you something", self.calls.get(key).tool.name)
             }
         };
         self.ask(question);
-        self.call_person(&what)
+        self.notify_person(&what)
     }
 
     fn decided(&mut self, key: CallKey, by: String, settled: bool, note: Option<AnswerNote>) {
@@ -88,29 +88,31 @@ impl AppState {
     fn background_ended(&mut self, key: CallKey, how: BackgroundEnd) {
         let command = self.calls.get(key).subject();
         let first = command.lines().next().unwrap_or_default();
-        self.notice(
-            NoticeKind::Info,
-            format!("background command {how}: {first}"),
-        );
+        let what = match self.subagents.of_call(key) {
+            Some(_) => "subagent",
+            None => "command",
+        };
+        let text = format!("background {what} {how}: {first}");
+        self.notice(NoticeKind::Info, text);
         let at = self.moment;
         self.calls.change(key, |call| call.left_background(how, at));
         self.refresh_tasks();
     }
 
     /// Events that arrive after a call is over are ignored, except output of a background command.
-    fn comes_too_late(&self, key: CallKey, event: &CallEvent) -> bool {
+    fn is_late(&self, key: CallKey, event: &CallEvent) -> bool {
         let call = self.calls.get(key);
         let prints = matches!(event, CallEvent::Progress(_)) && call.is_in_background();
         call.is_over() && !prints && *event != CallEvent::Yielded
     }
 
     fn advance(&mut self, key: CallKey, event: CallEvent) {
-        if self.comes_too_late(key, &event) {
+        if self.is_late(key, &event) {
             return;
         }
         let now = self.moment;
         let is_result = matches!(event, CallEvent::Completed { .. });
-        let mut waits_no_more = None;
+        let mut no_longer_waiting = None;
         self.calls.change(key, |call| match event {
             CallEvent::Input(fragment) => {
                 if let State::Arriving(partial) = &mut call.state {
@@ -128,7 +130,7 @@ impl AppState {
                 }
                 call.times.reached(phase, now);
                 if phase != Phase::WaitingForApproval {
-                    waits_no_more = Some(call.id);
+                    no_longer_waiting = Some(call.id);
                 }
                 call.state = State::Executing(phase);
             }
@@ -141,7 +143,7 @@ impl AppState {
                 shown,
                 changed,
             } => {
-                waits_no_more = Some(call.id);
+                no_longer_waiting = Some(call.id);
                 let completed = Completed {
                     shown,
                     changed,
@@ -169,9 +171,9 @@ impl AppState {
         });
         if is_result {
             self.calls.bound_shown(key);
-            self.let_panel_linger();
+            self.keep_panel_briefly();
         }
-        if let Some(id) = waits_no_more {
+        if let Some(id) = no_longer_waiting {
             self.withdraw(id);
         }
         if self.calls.get(key).is_in_background() {

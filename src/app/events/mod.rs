@@ -11,12 +11,13 @@ use self::writing::Answering;
 use crate::app::commands::Commands;
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::pause::PauseDialog;
+use crate::app::job::Job;
 use crate::app::page::{Tone, lines};
 use crate::app::transcript::{Cell, NoticeKind, Progress, Summary, SummaryEnding};
 use crate::app::{Activity, AppState, Effect, Stage, Work};
 use crate::protocol::todo::{Todo, TodoStatus};
 use crate::protocol::{
-    AgentEvent, Block, Ending, Message, SessionEvent, Told, TurnEvent, TurnId, TurnSummary,
+    AgentEvent, Block, Ending, Envelope, Message, SessionEvent, TurnEvent, TurnId, TurnSummary,
 };
 
 /// Shown for a refused message when resuming, because its text was not saved.
@@ -25,19 +26,19 @@ const NOT_KEPT: &str = "(a message that was not sent)";
 const CLOCKS_APART: Duration = Duration::from_secs(1);
 
 impl AppState {
-    pub(in crate::app) fn hear(&mut self, told: Told) -> Vec<Effect> {
-        self.moment = match told.record {
+    pub(in crate::app) fn on_event(&mut self, envelope: Envelope) -> Vec<Effect> {
+        self.moment = match envelope.record {
             Some(record) => self.moment_of(record.at_ms),
             None => self.now,
         };
         self.transcript
-            .tell_of(told.record.map(|record| record.seq));
-        let effects = match told.event {
-            AgentEvent::Session(event) => self.hear_session(event),
-            AgentEvent::Turn(turn, event) => self.hear_turn(turn, event),
-            AgentEvent::Call { call, event, .. } => self.hear_call(call, event),
+            .begin_record(envelope.record.map(|record| record.seq));
+        let effects = match envelope.event {
+            AgentEvent::Session(event) => self.on_session_event(event),
+            AgentEvent::Turn(turn, event) => self.on_turn_event(turn, event),
+            AgentEvent::Call { call, event, .. } => self.on_call_event(call, event),
         };
-        self.transcript.tell_of(None);
+        self.transcript.begin_record(None);
         effects
     }
 
@@ -60,7 +61,7 @@ impl AppState {
         })
     }
 
-    fn hear_session(&mut self, event: SessionEvent) -> Vec<Effect> {
+    fn on_session_event(&mut self, event: SessionEvent) -> Vec<Effect> {
         match event {
             SessionEvent::Opened(opened) => self.opened(opened),
             SessionEvent::RunBegan { provider, model } => self.run_began(&provider, &model),
@@ -71,6 +72,8 @@ impl AppState {
             SessionEvent::Commands(custom) => self.composer.set_commands(Commands::with(&custom)),
             SessionEvent::Agents(kinds) => self.list_agents(&kinds),
             SessionEvent::Skills(skills) => self.list_skills(&skills),
+            SessionEvent::Hooks(hooks) => self.list_hooks(&hooks),
+            SessionEvent::Mcp(servers) => self.on_servers(servers),
             SessionEvent::Tools(tools) => self.session.offer(tools),
             SessionEvent::ModeIs(mode) => self.session.mode = mode,
             SessionEvent::Renamed(_) => self.flash_done("session renamed"),
@@ -93,12 +96,12 @@ impl AppState {
     }
 
     fn taken_back(&mut self, messages: &[Vec<Block>]) -> Vec<Effect> {
-        let sends = std::mem::take(&mut self.sends_when_back);
+        let sends = std::mem::take(&mut self.send_when_returned);
         if messages.is_empty() {
             self.flash("already sent");
             return Vec::new();
         }
-        let messages = self.queue.given_back(messages);
+        let messages = self.queue.returned(messages);
         if messages.is_empty() {
             self.flash_done("message removed");
             return Vec::new();
@@ -114,7 +117,10 @@ impl AppState {
             .take_back_with_images(&text, &images, self.now);
         match lost {
             0 if sends => return self.send(),
-            0 => {}
+            0 => self.flash(match messages.len() {
+                1 => "your queued message is back in the input".to_owned(),
+                count => format!("{count} queued messages are back in the input, as one"),
+            }),
             1 => self.flash_error("an image could not be put back; attach it again"),
             lost => self.flash_error(format!(
                 "{lost} images could not be put back; attach them again"
@@ -123,9 +129,9 @@ impl AppState {
         Vec::new()
     }
 
-    fn hear_turn(&mut self, turn: TurnId, event: TurnEvent) -> Vec<Effect> {
+    fn on_turn_event(&mut self, turn: TurnId, event: TurnEvent) -> Vec<Effect> {
         if turn.agent.is_subagent() {
-            self.hear_nested(turn, event);
+            self.on_nested_event(turn, event);
             return Vec::new();
         }
         let event = match event {
@@ -155,27 +161,17 @@ impl AppState {
             TurnEvent::Paused { why } => {
                 self.dialogs
                     .push(Dialog::Pause(PauseDialog::new(why.clone(), self.now)));
-                return self.call_person(&why);
+                return self.notify_person(&why);
             }
-            TurnEvent::Planned(todos) => self.planned(todos),
+            TurnEvent::Planned(todos) => self.todos = unless_done(todos),
             TurnEvent::Finished(summary) => return self.finished(&summary),
             event => {
                 if let Some(mut answering) = self.answering() {
-                    answering.hear(event);
+                    answering.on_event(event);
                 }
             }
         }
         Vec::new()
-    }
-
-    /// A list on which everything is done is not shown.
-    fn planned(&mut self, todos: Vec<Todo>) {
-        let is_done = |todo: &Todo| todo.status == TodoStatus::Completed;
-        self.todos = if todos.iter().all(is_done) {
-            Vec::new()
-        } else {
-            todos
-        };
     }
 
     fn prompted(&mut self, turn: TurnId, message: &Message) {
@@ -188,17 +184,17 @@ impl AppState {
         } else {
             self.push_user(message);
         }
-        self.sends_when_back &= self.queue.returns();
-        self.works_on(turn);
+        self.send_when_returned &= self.queue.returns();
+        self.continue_turn_work(turn);
     }
 
-    fn works_on(&mut self, turn: TurnId) {
+    fn continue_turn_work(&mut self, turn: TurnId) {
         match &mut self.activity {
             Activity::Working(work) if work.turn.is_none_or(|known| known == turn) => {
                 if work.turn.replace(turn).is_none() {
                     self.panel.start_turn(&self.calls);
                 }
-                if work.stage == Stage::MakingWay && self.queue.is_empty() {
+                if work.stage == Stage::Interrupting && self.queue.is_empty() {
                     // The message that it was stopping for has already gone out.
                     work.stage = Stage::Running;
                 }
@@ -225,26 +221,40 @@ impl AppState {
         } else {
             Progress::Whole
         });
-        let cells = summed_up(summary, failed.as_deref(), &answering);
+        let cells = summary_cells(summary, failed.as_deref(), &answering);
         for cell in cells {
             answering.transcript.push(cell);
         }
         self.activity = Activity::Idle;
         self.panel.end_turn();
-        self.let_panel_linger();
-        self.call_person(match &summary.ending {
+        self.keep_panel_briefly();
+        let mut effects = self.notify_person(match &summary.ending {
             Ending::Done => "done",
             Ending::Interrupted | Ending::MaxTurns | Ending::Failed { .. } => "stopped",
-        })
+        });
+        if self.session.branch.is_none() {
+            // At the start git may have been too slow to answer in time.
+            effects.push(Effect::Start(Job::FindBranch));
+        }
+        effects
     }
 
     /// Notifies the person, if they are looking elsewhere.
-    pub(in crate::app) fn call_person(&self, why: &str) -> Vec<Effect> {
+    pub(in crate::app) fn notify_person(&self, why: &str) -> Vec<Effect> {
         if self.focused {
             return Vec::new();
         }
         vec![Effect::Notify(why.to_owned())]
     }
+}
+
+/// A list on which everything is done is not shown.
+fn unless_done(todos: Vec<Todo>) -> Vec<Todo> {
+    let is_done = |todo: &Todo| todo.status == TodoStatus::Completed;
+    if todos.iter().all(is_done) {
+        return Vec::new();
+    }
+    todos
 }
 
 impl Work {
@@ -254,7 +264,7 @@ impl Work {
             since: now,
             stage: Stage::Running,
             response: Vec::new(),
-            heard: None,
+            last_text_at: None,
             void: false,
             failed: None,
         }
@@ -262,10 +272,10 @@ impl Work {
 }
 
 /// The summary of a turn, as cells.
-fn summed_up(summary: &TurnSummary, failed: Option<&str>, answering: &Answering) -> Vec<Cell> {
-    let (calls, changed) = answering.sum_up();
+fn summary_cells(summary: &TurnSummary, failed: Option<&str>, answering: &Answering) -> Vec<Cell> {
+    let (calls, changed) = answering.totals();
     let saved = answering.turn.saved;
-    let said = |ending| {
+    let cell = |ending| {
         Cell::Summary(Summary {
             took: summary.took,
             saved,
@@ -279,13 +289,13 @@ fn summed_up(summary: &TurnSummary, failed: Option<&str>, answering: &Answering)
         text: text.to_owned(),
     };
     match &summary.ending {
-        Ending::Done => vec![said(SummaryEnding::Done)],
+        Ending::Done => vec![cell(SummaryEnding::Done)],
         Ending::Interrupted => {
             let retried = failed.map(|problem| {
-                let text = format!("stopped while retrying: {}", in_short(problem));
+                let text = format!("stopped while retrying: {}", short_problem(problem));
                 notice(NoticeKind::Warning, &text)
             });
-            let stopped = said(SummaryEnding::Interrupted);
+            let stopped = cell(SummaryEnding::Interrupted);
             retried.into_iter().chain([stopped]).collect()
         }
         Ending::MaxTurns => vec![
@@ -301,7 +311,7 @@ fn summed_up(summary: &TurnSummary, failed: Option<&str>, answering: &Answering)
 }
 
 /// A problem without the provider's own words about it.
-pub fn in_short(problem: &str) -> &str {
+pub fn short_problem(problem: &str) -> &str {
     problem.split(": ").next().unwrap_or(problem)
 }
 

@@ -1,9 +1,9 @@
 //! Applies the events of subagents to their own conversations.
 
 use super::writing::Answering;
-use super::{summed_up, user_cell};
+use super::{summary_cells, unless_done, user_cell};
 use crate::app::call::{Author, CallKey};
-use crate::app::subagents::{Doing, Nested};
+use crate::app::subagents::{Nested, SubagentActivity};
 use crate::app::transcript::Progress;
 use crate::app::{AppState, Work};
 use crate::protocol::{
@@ -32,36 +32,50 @@ impl AppState {
         })
     }
 
-    pub(super) fn hear_nested(&mut self, turn: TurnId, event: TurnEvent) {
-        let (moment, agent, record) = (self.moment, turn.agent, self.transcript.told_of());
+    pub(super) fn on_nested_event(&mut self, turn: TurnId, event: TurnEvent) {
+        let (moment, agent, record) = (self.moment, turn.agent, self.transcript.current_record());
         let Some(nested) = self.subagents.get_mut(agent) else {
             return;
         };
-        nested.transcript.tell_of(record);
-        let before = nested.doing(&self.calls);
+        nested.transcript.begin_record(record);
+        let before = nested.activity(&self.calls);
         match event {
             TurnEvent::Prompted(message) => {
                 let cell = user_cell(&message);
                 cell.map(|cell| nested.transcript.push(cell));
                 nested.work = Some(Work::begun(Some(turn), moment));
             }
+            TurnEvent::Planned(todos) => nested.todos = unless_done(todos),
             TurnEvent::Spent(spending) => {
                 nested.spending = spending;
                 self.change_starter(agent);
             }
+            TurnEvent::Reopened { calls } => self.reopen_nested(turn, &calls),
             TurnEvent::Finished(summary) => self.finish_nested(agent, &summary),
             event => {
                 if let Some(mut answering) = self.nested_answering(agent) {
-                    answering.hear(event);
+                    answering.on_event(event);
                 }
             }
         }
         if let Some(nested) = self.subagents.get_mut(agent) {
-            nested.transcript.tell_of(None);
-            if nested.doing(&self.calls) != before {
+            nested.transcript.begin_record(None);
+            if nested.activity(&self.calls) != before {
                 self.change_starter(agent);
             }
         }
+    }
+
+    /// The program ended while these calls of a subagent waited for the person. They and the subagent continue.
+    fn reopen_nested(&mut self, turn: TurnId, calls: &[CallRef]) {
+        let moment = self.moment;
+        if let Some(nested) = self.subagents.get_mut(turn.agent) {
+            nested.work = Some(Work::begun(Some(turn), moment));
+            nested.turn.is_over = false;
+            nested.ended = None;
+        }
+        self.reopen_calls(calls);
+        self.change_starter(turn.agent);
     }
 
     fn finish_nested(&mut self, agent: AgentId, summary: &TurnSummary) {
@@ -70,7 +84,7 @@ impl AppState {
         if let Some(mut answering) = self.nested_answering(agent) {
             let failed = answering.work.failed.take();
             answering.end(how);
-            for cell in summed_up(summary, failed.as_deref(), &answering) {
+            for cell in summary_cells(summary, failed.as_deref(), &answering) {
                 answering.transcript.push(cell);
             }
         }
@@ -101,13 +115,13 @@ impl AppState {
     }
 
     pub(super) fn add_nested_call(&mut self, call: CallRef, tool: ToolInfo) -> CallKey {
-        let (moment, record) = (self.moment, self.transcript.told_of());
+        let (moment, record) = (self.moment, self.transcript.current_record());
         let Some(mut answering) = self.nested_answering(call.agent) else {
             return self.calls.add(call, tool, Author::Subagent, moment);
         };
-        answering.transcript.tell_of(record);
+        answering.transcript.begin_record(record);
         let key = answering.add_call(call, tool, Author::Subagent);
-        answering.transcript.tell_of(None);
+        answering.transcript.begin_record(None);
         key
     }
 
@@ -122,8 +136,12 @@ impl AppState {
     /// that it writes.
     pub fn can_show(&self, event: &AgentEvent) -> bool {
         let (agent, already) = match event {
-            AgentEvent::Turn(turn, TurnEvent::Text(_)) => (turn.agent, Some(Doing::Writing)),
-            AgentEvent::Turn(turn, TurnEvent::Thinking(_)) => (turn.agent, Some(Doing::Thinking)),
+            AgentEvent::Turn(turn, TurnEvent::Text(_)) => {
+                (turn.agent, Some(SubagentActivity::Writing))
+            }
+            AgentEvent::Turn(turn, TurnEvent::Thinking(_)) => {
+                (turn.agent, Some(SubagentActivity::Thinking))
+            }
             AgentEvent::Call {
                 call,
                 event: CallEvent::Input(_),
@@ -134,7 +152,7 @@ impl AppState {
         let in_view = self.view.as_ref().is_some_and(|view| view.agent == agent);
         match self.subagents.get(agent) {
             Some(nested) if !in_view => {
-                already.is_some_and(|already| nested.doing(&self.calls) != already)
+                already.is_some_and(|already| nested.activity(&self.calls) != already)
             }
             Some(_) | None => true,
         }

@@ -6,7 +6,7 @@ use crate::app::call::Call;
 use crate::app::commands::Commands;
 use crate::app::transcript::{CellId, NoticeKind, Progress};
 use crate::app::{Activity, AppState, Work};
-use crate::protocol::{CallRef, SessionOpened, Told, TurnId};
+use crate::protocol::{CallRef, Envelope, SessionOpened, TurnId};
 
 impl AppState {
     pub(super) fn opened(&mut self, mut opened: SessionOpened) {
@@ -32,7 +32,7 @@ impl AppState {
         // Notices from the time before the agent was ready come after the conversation that it resumes.
         let since = self.transcript.take_after_welcome();
         self.recall(past);
-        self.tell_switch(&provider, &model);
+        self.note_model_switch(&provider, &model);
         if !since.is_empty() {
             self.selection = None;
             self.end_search();
@@ -52,7 +52,7 @@ impl AppState {
     }
 
     /// Applies past events. They only change what is shown: no command, no dialog, no notification.
-    fn recall(&mut self, past: Vec<Told>) {
+    fn recall(&mut self, past: Vec<Envelope>) {
         let activity = std::mem::replace(&mut self.activity, Activity::Idle);
         let queue = std::mem::take(&mut self.queue);
         let expected = std::mem::take(&mut self.expected);
@@ -60,10 +60,10 @@ impl AppState {
         let (mode, spending) = (self.session.mode, self.session.spending);
         let flash = self.flash.take();
         // The last record counts as now.
-        let records = past.iter().rev().filter_map(|told| told.record);
+        let records = past.iter().rev().filter_map(|envelope| envelope.record);
         self.clock = records.map(|record| (record.at_ms, self.now)).next();
-        for told in past {
-            self.hear(told);
+        for envelope in past {
+            self.on_event(envelope);
         }
         self.run_ended();
         self.hide_lingering_panel();
@@ -80,11 +80,11 @@ impl AppState {
     /// Another run of the program continues the session.
     pub(super) fn run_began(&mut self, provider: &str, model: &str) {
         self.run_ended();
-        self.tell_switch(provider, model);
+        self.note_model_switch(provider, model);
     }
 
     /// Says where in the conversation another model takes over.
-    fn tell_switch(&mut self, provider: &str, model: &str) {
+    fn note_model_switch(&mut self, provider: &str, model: &str) {
         let before = self.session.last_model.replace(model.to_owned());
         if before.is_some_and(|before| before != model) {
             let text = format!("switched to {model} ({provider})");
@@ -102,6 +102,10 @@ impl AppState {
             }
         }
         self.panel.reopen_turn();
+        self.reopen_calls(calls);
+    }
+
+    pub(super) fn reopen_calls(&mut self, calls: &[CallRef]) {
         for call in calls {
             if let Some(key) = self.calls.find(*call) {
                 self.calls.change(key, Call::reopen);

@@ -39,7 +39,7 @@ impl AppState {
 
 impl Answering<'_> {
     /// Applies the events that mean the same in every conversation; the caller handles the others.
-    pub fn hear(&mut self, event: TurnEvent) {
+    pub fn on_event(&mut self, event: TurnEvent) {
         match event {
             TurnEvent::Requested { .. } => self.requested(),
             TurnEvent::Discarded => self.work.void = true,
@@ -74,7 +74,7 @@ impl Answering<'_> {
             self.void_response();
         }
         self.work.response.clear();
-        self.work.heard = None;
+        self.work.last_text_at = None;
         self.work.void = false;
         self.work.failed = None;
         if matches!(self.work.stage, Stage::Retrying { .. }) {
@@ -134,7 +134,7 @@ impl Answering<'_> {
 
     fn write(&mut self, text: &str) {
         self.stop_thinking();
-        self.work.heard = Some(self.moment);
+        self.work.last_text_at = Some(self.moment);
         if let Some(id) = self.open_answer() {
             self.transcript.change(id, |entry| {
                 if let Cell::Answer(answer) = &mut entry.cell {
@@ -150,7 +150,7 @@ impl Answering<'_> {
     }
 
     fn think(&mut self, text: &str) {
-        self.work.heard = Some(self.moment);
+        self.work.last_text_at = Some(self.moment);
         if let Some(id) = self.open_thought() {
             self.transcript.change(id, |entry| {
                 if let Cell::Thinking { text: whole, .. } = &mut entry.cell {
@@ -250,7 +250,7 @@ impl Answering<'_> {
     }
 
     /// How many calls the turn made, and what they changed.
-    pub fn sum_up(&self) -> (usize, Changed) {
+    pub fn totals(&self) -> (usize, Changed) {
         let calls = self.turn.calls.iter().map(|key| self.calls.get(*key));
         let mut count = 0;
         let mut changed = Changed::default();

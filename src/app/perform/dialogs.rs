@@ -5,8 +5,8 @@ use crate::app::dialogs::Dialog;
 use crate::app::dialogs::help::HelpDialog;
 use crate::app::dialogs::question::{DENIED, Questions, Verdict};
 use crate::app::dialogs::trust::TrustDialog;
+use crate::app::escape::EscapeStep;
 use crate::app::job::Job;
-use crate::app::ladder::Rung;
 use crate::app::transcript::NoticeKind;
 use crate::app::{AppState, Effect};
 use crate::keymap::Action;
@@ -73,14 +73,14 @@ impl AppState {
 
     /// Actions that mean the same in all dialogs.
     fn perform_over_dialog(&mut self, action: Action) -> Option<Vec<Effect>> {
-        let is_asked = self.dialogs.last().is_some_and(Dialog::takes_input_place);
+        let is_asked = self.dialogs.last().is_some_and(Dialog::replaces_input);
         match action {
             Action::Interrupt | Action::ClearOrQuit => return Some(self.close_dialog()),
             Action::Redraw => return Some(vec![Effect::Redraw]),
             Action::Suspend => return Some(vec![Effect::Suspend]),
             Action::NextMode if self.is_asked() => return Some(self.next_mode_while_asked()),
             Action::ToggleDiffStyle => self.toggle_diff_style(),
-            Action::Scroll => self.look_back(),
+            Action::Scroll => self.view_conversation(),
             Action::Help if is_asked => self.explain_question(),
             _ => return None,
         }
@@ -111,8 +111,8 @@ impl AppState {
     /// Another mode may allow the call in question, so switching is treated like an answer.
     fn next_mode_while_asked(&mut self) -> Vec<Effect> {
         let now = self.now;
-        if let Some(Dialog::Question(questions)) = self.dialogs.last_mut()
-            && let Some(permission) = questions.permission_mut()
+        let front = self.dialogs.last_mut().and_then(Dialog::questions_mut);
+        if let Some(permission) = front.and_then(Questions::permission_mut)
             && !permission.may_allow(now)
         {
             return Vec::new();
@@ -123,7 +123,8 @@ impl AppState {
     /// A click selects an option of the question; a double click chooses it.
     pub(in crate::app) fn press_option(&mut self, option: usize, times: u8) -> Vec<Effect> {
         let now = self.now;
-        let Some(Dialog::Question(questions)) = self.dialogs.last_mut() else {
+        let front = self.dialogs.last_mut().and_then(Dialog::questions_mut);
+        let Some(questions) = front else {
             return Vec::new();
         };
         let is_there = questions.press_option(option, now);
@@ -135,25 +136,21 @@ impl AppState {
 
     pub(in crate::app) fn press_tab(&mut self, tab: usize) {
         let now = self.now;
-        if let Some(Dialog::Question(questions)) = self.dialogs.last_mut() {
+        if let Some(questions) = self.dialogs.last_mut().and_then(Dialog::questions_mut) {
             questions.press_tab(tab, now);
         }
     }
 
     fn is_asked(&self) -> bool {
-        match self.dialogs.last() {
-            Some(Dialog::Question(questions)) => questions.permission().is_some(),
-            _ => false,
-        }
+        let front = self.dialogs.last().and_then(Dialog::questions);
+        front.and_then(Questions::permission).is_some()
     }
 
     pub(in crate::app) fn ask(&mut self, question: Question) {
         let now = self.now;
-        for dialog in &mut self.dialogs {
-            if let Dialog::Question(questions) = dialog {
-                questions.push(question, now);
-                return;
-            }
+        if let Some(questions) = self.dialogs.iter_mut().find_map(Dialog::questions_mut) {
+            questions.push(question, now);
+            return;
         }
         let dialog = Questions::new(question, now);
         self.dialogs.push(Dialog::Question(Box::new(dialog)));
@@ -165,14 +162,14 @@ impl AppState {
             .retain(|dialog| !matches!(dialog, Dialog::Trust(_)));
         let dialog = TrustDialog::new(review, self.now);
         self.dialogs.push(Dialog::Trust(Box::new(dialog)));
-        self.call_person("Trust this project?")
+        self.notify_person("Trust this project?")
     }
 
     fn answer_trust(&mut self, yes: bool) -> Vec<Effect> {
         self.dialogs.pop();
         if !yes {
-            let said = "Not trusted. Only this project's deny and ask rules apply. You'll be asked again next time.";
-            self.notice(NoticeKind::Hint, said);
+            let text = "Not trusted. Only this project's deny and ask rules apply. You'll be asked again next time.";
+            self.notice(NoticeKind::Hint, text);
         }
         vec![Effect::Trust(yes)]
     }
@@ -180,18 +177,10 @@ impl AppState {
     /// The call no longer waits, so its question is closed.
     pub(in crate::app) fn withdraw(&mut self, call: CallRef) {
         let now = self.now;
-        self.dialogs.retain_mut(|dialog| match dialog {
-            Dialog::Question(questions) => {
-                questions.withdraw(call, now);
-                !questions.is_empty()
-            }
-            Dialog::Trust(_)
-            | Dialog::Pause(_)
-            | Dialog::ByHand(_)
-            | Dialog::Picker(_)
-            | Dialog::Pager(_)
-            | Dialog::Help(_) => true,
-        });
+        for questions in self.dialogs.iter_mut().filter_map(Dialog::questions_mut) {
+            questions.withdraw(call, now);
+        }
+        self.dialogs.retain(|dialog| !dialog.is_answered());
     }
 
     /// The turn is over: only the person's own calls still wait for an answer.
@@ -210,18 +199,10 @@ impl AppState {
             key.is_some_and(|key| calls.get(key).by == Author::Person)
                 || starter.is_some_and(Call::is_in_background)
         };
-        self.dialogs.retain_mut(|dialog| match dialog {
-            Dialog::Question(questions) => {
-                questions.keep_only(is_beside, now);
-                !questions.is_empty()
-            }
-            Dialog::Trust(_)
-            | Dialog::Pause(_)
-            | Dialog::ByHand(_)
-            | Dialog::Picker(_)
-            | Dialog::Pager(_)
-            | Dialog::Help(_) => true,
-        });
+        for questions in self.dialogs.iter_mut().filter_map(Dialog::questions_mut) {
+            questions.keep_only(is_beside, now);
+        }
+        self.dialogs.retain(|dialog| !dialog.is_answered());
     }
 
     pub(in crate::app) fn follow_verdict(&mut self, verdict: Option<Verdict>) -> Vec<Effect> {
@@ -240,21 +221,13 @@ impl AppState {
             }
         };
         self.follow_from_end();
-        self.dialogs.retain(|dialog| match dialog {
-            Dialog::Question(questions) => !questions.is_empty(),
-            Dialog::Trust(_)
-            | Dialog::Pause(_)
-            | Dialog::ByHand(_)
-            | Dialog::Picker(_)
-            | Dialog::Pager(_)
-            | Dialog::Help(_) => true,
-        });
+        self.dialogs.retain(|dialog| !dialog.is_answered());
         if !over {
             return effects;
         }
         self.keep_questions_beside_the_turn();
         // Stop the turn before denying the call: in the other order the model could continue in between.
-        let mut stop = self.take_rung(Rung::Interrupt);
+        let mut stop = self.take_step(EscapeStep::Interrupt);
         stop.extend(effects);
         stop
     }
@@ -266,15 +239,8 @@ impl AppState {
             Ok(text) => text,
             Err(problem) => return self.flash_error(problem),
         };
-        let asked = self.dialogs.iter_mut().any(|dialog| match dialog {
-            Dialog::Question(questions) => questions.edited(call, &text, now),
-            Dialog::Trust(_)
-            | Dialog::Pause(_)
-            | Dialog::ByHand(_)
-            | Dialog::Picker(_)
-            | Dialog::Pager(_)
-            | Dialog::Help(_) => false,
-        });
+        let mut asked = self.dialogs.iter_mut().filter_map(Dialog::questions_mut);
+        let asked = asked.any(|questions| questions.edited(call, &text, now));
         if !asked {
             self.flash_error("the question is gone; your changes were not used");
         }
@@ -296,7 +262,7 @@ impl AppState {
             }
             Some(Dialog::Pause(_)) => {
                 self.dialogs.pop();
-                self.take_rung(Rung::Interrupt)
+                self.take_step(EscapeStep::Interrupt)
             }
             Some(Dialog::Picker(_)) => {
                 self.dialogs.pop();

@@ -4,29 +4,83 @@ mod dialogs;
 mod panel;
 mod travel;
 
-use crate::app::call::Call;
+use std::time::Duration;
+
+use crate::app::call::{Call, State};
 use crate::app::composer::{Draft, Sent};
+use crate::app::escape::EscapeStep;
 use crate::app::job::Job;
-use crate::app::ladder::Rung;
 use crate::app::select::{Hold, Reach};
 use crate::app::transcript::{Cell, CellId, Entry};
 use crate::app::{AppState, Copied, DiffStyle, Effect, ExitReason, Focus, QUIT_WINDOW, Stage};
 use crate::keymap::Action;
-use crate::protocol::{Block, Command, Mode, SessionCommand, TurnCommand, Wanted};
+use crate::protocol::{Block, Command, Mode, QueuedSelection, SessionCommand, Shown, TurnCommand};
+use crate::text::first_line;
 
 /// The modes that the key cycles through.
 const CYCLE: [Mode; 3] = [Mode::Default, Mode::AcceptEdits, Mode::Plan];
+/// How long another `/quit` confirms the first one.
+const QUIT_AGAIN: Duration = Duration::from_secs(30);
+/// A longer command is shortened in messages.
+const LONGEST_COMMAND: usize = 30;
+
+/// These belong to the input or to a dialog. If they come here, neither has handled them.
+const ELSEWHERE: &[Action] = &[
+    Action::Newline,
+    Action::HistoryPrevious,
+    Action::HistoryNext,
+    Action::SearchHistory,
+    Action::OpenEditor,
+    Action::AllowOnce,
+    Action::AllowForSession,
+    Action::AllowAlways,
+    Action::Deny,
+    Action::DenyWithReason,
+    Action::DenyAndInterrupt,
+    Action::ChooseHunks,
+    Action::SaveRule,
+    Action::WidenRule,
+    Action::SendReason,
+    Action::Mark,
+    Action::Dismiss,
+    Action::Submit,
+    Action::Decline,
+    Action::NextOption,
+    Action::PreviousOption,
+    Action::NextQuestion,
+    Action::PreviousQuestion,
+    Action::Trust,
+    Action::DoNotTrust,
+    Action::AcceptHunk,
+    Action::RejectHunk,
+    Action::AcceptRest,
+    Action::RejectRest,
+    Action::AcceptFile,
+    Action::RejectFile,
+    Action::SplitHunk,
+    Action::ApplyHunks,
+    Action::Fork,
+    Action::Rename,
+    Action::Delete,
+    Action::AllDirectories,
+    Action::RestartServer,
+    Action::Switch,
+    Action::ShowLog,
+    Action::TrustServer,
+    Action::Login,
+];
 
 impl AppState {
     pub(in crate::app) fn perform(&mut self, action: Action) -> Vec<Effect> {
-        if !matches!(action, Action::ClearOrQuit | Action::Interrupt) {
+        let may_quit = [Action::ClearOrQuit, Action::Interrupt, Action::Quit];
+        if !may_quit.contains(&action) {
             self.quit_armed = None;
         }
-        if !self.dialogs.is_empty() && !self.looks_back {
+        if !self.dialogs.is_empty() && !self.viewing_conversation {
             return self.perform_in_dialog(action);
         }
         if action == Action::HistoryPrevious
-            && let Some(effects) = self.ask_back()
+            && let Some(effects) = self.take_back_queued()
         {
             return effects;
         }
@@ -42,8 +96,8 @@ impl AppState {
     fn perform_outside(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Send => return self.send(),
-            Action::Interrupt | Action::ClearOrQuit => return self.take_rung(self.ctrl_c()),
-            Action::Back => return self.take_rung(self.esc()),
+            Action::Interrupt | Action::ClearOrQuit => return self.take_step(self.ctrl_c()),
+            Action::Back => return self.take_step(self.esc()),
             Action::Quit => return self.quit(),
             Action::RetryNow => return vec![Effect::Send(Command::Turn(TurnCommand::RetryNow))],
             Action::NextMode => return self.next_mode(),
@@ -84,38 +138,7 @@ impl AppState {
             | Action::WordRight
             | Action::LineStart
             | Action::LineEnd => self.travel(action),
-            // These belong to the input or to a dialog, neither of which handled them.
-            Action::Newline
-            | Action::HistoryPrevious
-            | Action::HistoryNext
-            | Action::SearchHistory
-            | Action::OpenEditor
-            | Action::AllowOnce
-            | Action::AllowForSession
-            | Action::AllowAlways
-            | Action::Deny
-            | Action::DenyWithReason
-            | Action::DenyAndInterrupt
-            | Action::ChooseHunks
-            | Action::SaveRule
-            | Action::WidenRule
-            | Action::SendReason
-            | Action::Mark
-            | Action::Dismiss
-            | Action::NextQuestion
-            | Action::PreviousQuestion
-            | Action::Trust
-            | Action::DoNotTrust
-            | Action::AcceptHunk
-            | Action::RejectHunk
-            | Action::AcceptRest
-            | Action::RejectRest
-            | Action::SplitHunk
-            | Action::ApplyHunks
-            | Action::Fork
-            | Action::Rename
-            | Action::Delete
-            | Action::AllDirectories => {}
+            other => debug_assert!(ELSEWHERE.contains(&other), "{other:?} does nothing"),
         }
         Vec::new()
     }
@@ -129,7 +152,7 @@ impl AppState {
     }
 
     fn switch_to_conversation_or_back(&mut self) {
-        self.focus_on(if self.looks_back {
+        self.focus_on(if self.viewing_conversation {
             Focus::Composer
         } else {
             Focus::Conversation
@@ -143,7 +166,7 @@ impl AppState {
     /// Enter: the kind of draft decides what happens.
     pub(in crate::app) fn send(&mut self) -> Vec<Effect> {
         if self.composer.is_empty() {
-            self.sends_when_back = self.queue.returns();
+            self.send_when_returned = self.queue.returns();
             return self.send_queue();
         }
         let Sent { draft, mut effects } = match self.composer.submit(self.now) {
@@ -174,7 +197,7 @@ impl AppState {
     }
 
     /// ↑ in an empty input first takes back the last queued message, before it goes through the history.
-    fn ask_back(&mut self) -> Option<Vec<Effect>> {
+    fn take_back_queued(&mut self) -> Option<Vec<Effect>> {
         let is_free = self.focus == Focus::Composer && self.composer.is_free();
         if !is_free || self.queue.is_empty() {
             return None;
@@ -184,8 +207,8 @@ impl AppState {
 
     /// Takes back the queued message with this number, or the last one. The agent answers whether it still has it.
     pub(in crate::app) fn ask_back_number(&mut self, number: Option<u64>) -> Vec<Effect> {
-        let message = self.queue.ask_back(number);
-        message.map(give_back).into_iter().collect()
+        let message = self.queue.take_back_queued(number);
+        message.map(request_back).into_iter().collect()
     }
 
     fn send_queue(&mut self) -> Vec<Effect> {
@@ -193,7 +216,7 @@ impl AppState {
             return Vec::new();
         }
         if let Some(work) = self.work_mut() {
-            work.stage = Stage::MakingWay;
+            work.stage = Stage::Interrupting;
         }
         self.scroll.follow();
         vec![Effect::Send(Command::Turn(TurnCommand::SendQueue))]
@@ -227,79 +250,98 @@ impl AppState {
         )))]
     }
 
-    fn take_rung(&mut self, rung: Rung) -> Vec<Effect> {
-        match rung {
-            Rung::Dialog => return self.close_dialog(),
-            Rung::Selection => {
+    fn take_step(&mut self, step: EscapeStep) -> Vec<Effect> {
+        match step {
+            EscapeStep::Dialog => return self.close_dialog(),
+            EscapeStep::Selection => {
                 self.selection = None;
                 self.end_search();
             }
-            Rung::Focus => self.leave_focus(),
-            Rung::Interrupt => {
+            EscapeStep::Focus => self.leave_focus(),
+            EscapeStep::Interrupt => {
                 if let Some(work) = self.work_mut() {
                     work.stage = Stage::Stopping;
                     self.queue.return_all();
                 }
+                if self.focus == Focus::Panel {
+                    // The next thing that people type is a correction for the model.
+                    self.return_to_input();
+                }
                 return vec![Effect::Send(Command::Turn(TurnCommand::Interrupt))];
             }
-            Rung::Force => {
+            EscapeStep::Force => {
                 if let Some(work) = self.work_mut() {
                     work.stage = Stage::Killing;
                 }
                 return vec![Effect::Send(Command::Turn(TurnCommand::Interrupt))];
             }
-            Rung::Draft => {
+            EscapeStep::Draft => {
                 self.quit_armed = None;
                 self.composer.clear(self.now);
                 self.flash("cleared (↑ to restore)");
             }
-            Rung::ArmQuit => self.arm_quit(),
-            Rung::Quit => return vec![Effect::Quit(ExitReason::Asked)],
-            Rung::Nothing => {}
+            EscapeStep::ArmQuit => self.arm_quit(),
+            EscapeStep::Quit => return vec![Effect::Quit(ExitReason::Asked)],
+            EscapeStep::Nothing => self.flash("nothing to stop; Ctrl+C twice quits"),
         }
         Vec::new()
     }
 
     fn leave_focus(&mut self) {
         match self.focus {
-            Focus::Panel if self.panel.detail.is_some() => self.panel.detail = None,
+            Focus::Panel if self.panel.detail.is_some() => self.close_detail(),
             Focus::Panel if self.view.is_some() => self.focus_on(Focus::Conversation),
             Focus::Conversation if self.view.is_some() => self.leave_view(),
-            Focus::Conversation if self.looks_back => self.focus_on(Focus::Composer),
-            Focus::Conversation => {
-                self.focus_on(Focus::Composer);
-                self.scroll.park();
-            }
-            Focus::Panel | Focus::Composer => self.focus_on(Focus::Composer),
+            Focus::Conversation if self.viewing_conversation => self.focus_on(Focus::Composer),
+            Focus::Conversation | Focus::Panel | Focus::Composer => self.return_to_input(),
         }
     }
 
     /// Another press quits.
     fn arm_quit(&mut self) {
         self.quit_armed = Some(self.now + QUIT_WINDOW);
-        self.quit_warned = self.calls.in_background().len();
-        match self.quit_warned {
-            0 => {}
-            1 => self.flash("press again to quit; this also stops the background command"),
-            some => self.flash(format!(
-                "press again to quit; this also stops {some} background commands"
-            )),
+        if let Some(commands) = self.background_text() {
+            self.flash(format!("press again to quit; this stops {commands}"));
         }
+    }
+
+    /// What runs in the background, in a few words.
+    pub(in crate::app) fn background_text(&self) -> Option<String> {
+        let mut running = self.calls.in_background();
+        let count = running.len();
+        let first = running.next()?;
+        Some(if count == 1 {
+            let command = self.calls.get(first).subject();
+            format!(
+                "`{}` in the background",
+                first_line(&command, LONGEST_COMMAND)
+            )
+        } else {
+            format!("{count} background commands")
+        })
     }
 
     /// One key must not stop running work.
     fn quit(&mut self) -> Vec<Effect> {
-        if self.turn_rung().is_some() {
+        if self.turn_step().is_some() {
             self.flash("still working: Esc to stop it, or /quit");
             return Vec::new();
         }
-        self.quit_after_asking()
+        if self.background_text().is_some() && self.quit_armed.is_none() {
+            self.arm_quit();
+            return Vec::new();
+        }
+        vec![Effect::Quit(ExitReason::Asked)]
     }
 
-    /// Asks once before quitting stops what runs in the background.
-    pub(in crate::app) fn quit_after_asking(&mut self) -> Vec<Effect> {
-        if self.calls.in_background().len() > self.quit_warned {
-            self.arm_quit();
+    /// `/quit` asks for confirmation if something runs in the background, since quitting stops it.
+    pub(in crate::app) fn quit_by_name(&mut self) -> Vec<Effect> {
+        let running = self.calls.in_background().len();
+        let warned = self.quit_warned.take();
+        let knows = warned.is_some_and(|(known, until)| known >= running && self.now < until);
+        if let Some(commands) = self.background_text().filter(|_| !knows) {
+            self.quit_warned = Some((running, self.now + QUIT_AGAIN));
+            self.flash(format!("/quit again to quit; this stops {commands}"));
             return Vec::new();
         }
         vec![Effect::Quit(ExitReason::Asked)]
@@ -341,7 +383,7 @@ impl AppState {
     /// Opens the last visible calls and all others of their turn, or folds them again.
     fn toggle_details(&mut self) {
         let entries = self.conversation().entries();
-        let (first, last) = match self.scroll.rest {
+        let (first, last) = match self.scroll.layout {
             Some(rest) => (rest.top.cell, rest.bottom.cell),
             None => (CellId(0), CellId(u64::MAX)),
         };
@@ -363,12 +405,32 @@ impl AppState {
             .map(|entry| (entry.id, entry.open))
             .collect();
         let open = foldable.iter().any(|(_, open)| !open);
+        if open && !entries[from..to].iter().any(|entry| self.has_more(entry)) {
+            self.flash("everything is shown already");
+            return;
+        }
         for (id, _) in foldable {
             self.conversation_mut().change(id, |entry| {
                 entry.open = open;
                 entry.unfolded = false;
             });
         }
+    }
+
+    /// Whether opening a cell may show more of it.
+    fn has_more(&self, entry: &Entry) -> bool {
+        let Some(key) = entry.cell.call() else {
+            return matches!(entry.cell, Cell::Thinking { .. }) && !entry.open;
+        };
+        let call = self.calls.get(key);
+        let hides = match &call.state {
+            State::Arriving(_) | State::Queued => false,
+            State::Executing(_) => call.printed_lines() > 0,
+            State::Completed(completed) | State::Yielded(completed) => {
+                completed.lines > completed.lines_in_place() || completed.shown != Shown::Nothing
+            }
+        };
+        !entry.open && (hides || self.subagents.of_call(key).is_some())
     }
 
     /// Opens or folds a cell. A cell that represents several shows each of them first.
@@ -386,7 +448,7 @@ impl AppState {
         match self.focus {
             Focus::Panel => self.open_detail(),
             Focus::Conversation => {
-                if let Some(rest) = self.scroll.rest {
+                if let Some(rest) = self.scroll.layout {
                     let spot = self.selection.as_ref().map_or(rest.top, |it| it.head);
                     self.toggle_first_from(spot.cell);
                 }
@@ -397,7 +459,7 @@ impl AppState {
 
     /// Opens or folds the first visible cell from this one on that can be folded.
     fn toggle_first_from(&mut self, cell: CellId) {
-        let last = self.scroll.rest.map_or(cell, |rest| rest.bottom.cell);
+        let last = self.scroll.layout.map_or(cell, |rest| rest.bottom.cell);
         let entries = self.conversation().entries().iter();
         let found = entries
             .skip_while(|entry| entry.id < cell)
@@ -459,7 +521,7 @@ fn as_text(call: &Call) -> String {
 }
 
 /// Asks the agent to give back a queued message.
-pub(in crate::app) fn give_back(message: Vec<Block>) -> Effect {
-    let take_back = SessionCommand::TakeBack(Wanted::One(message));
+pub(in crate::app) fn request_back(message: Vec<Block>) -> Effect {
+    let take_back = SessionCommand::TakeBack(QueuedSelection::One(message));
     Effect::Send(Command::Session(take_back))
 }

@@ -4,7 +4,7 @@ use crate::app::call::{Author, Call, CallKey, State};
 use crate::app::dialogs::Dialog;
 use crate::app::dialogs::by_hand::ByHandDialog;
 use crate::app::job::Job;
-use crate::app::panel::{Detail, WIDE_ENOUGH};
+use crate::app::panel::{Detail, Opener, WIDE_ENOUGH};
 use crate::app::{AppState, Effect, Focus};
 use crate::keymap::Action;
 use crate::protocol::{CallCommand, Command, Phase};
@@ -63,8 +63,17 @@ impl AppState {
             return;
         }
         let chosen = self.chosen_call();
-        if !chosen.is_some_and(|call| self.view_subagent(call)) {
+        let opener = Opener::Screen(self.focus);
+        if !chosen.is_some_and(|call| self.view_subagent(call, opener)) {
             self.open_chosen();
+        }
+    }
+
+    /// Goes back to where the call was opened.
+    pub(super) fn close_detail(&mut self) {
+        let detail = self.panel.detail.take();
+        if let Some(detail) = detail.filter(|detail| detail.opener == Opener::Tasks) {
+            self.return_to_tasks(detail.call);
         }
     }
 
@@ -90,8 +99,12 @@ impl AppState {
     }
 
     pub(super) fn open_chosen(&mut self) {
-        let chosen = self.chosen_call();
-        self.panel.detail = chosen.map(|call| Detail { call, scroll: 0 });
+        let opened = self.panel.detail.as_ref().map(|detail| detail.opener);
+        self.panel.detail = self.chosen_call().map(|call| Detail {
+            call,
+            scroll: 0,
+            opener: opened.unwrap_or(Opener::Screen(Focus::Panel)),
+        });
     }
 
     /// Shows the next turn, or the previous one.
@@ -134,10 +147,16 @@ impl AppState {
         if self.focus != Focus::Panel {
             return action != Action::Background || self.background_target().is_some();
         }
+        match action {
+            Action::PreviousTurn => return self.view.is_none() && self.panel.has_turn(-1),
+            Action::NextTurn => return self.view.is_none() && self.panel.has_turn(1),
+            _ => {}
+        }
         let Some(call) = self.target_call().map(|key| self.calls.get(key)) else {
             return true;
         };
         match action {
+            Action::CancelCall if call.is_stopping => false,
             Action::CancelCall => call.is_in_background() || !(call.is_over() || is_arriving(call)),
             Action::RunAgain => runs(call) || call.is_over() && call.by != Author::Subagent,
             Action::Fold => self.fold_target().is_some(),
@@ -189,9 +208,17 @@ impl AppState {
                 self.flash("the model is still writing this call");
                 Vec::new()
             }
-            Some(call) => vec![Effect::Send(Command::Call(call.id, CallCommand::Cancel))],
-            None => Vec::new(),
+            Some(_) | None => self
+                .target_call()
+                .map_or_else(Vec::new, |key| self.stop(key)),
         }
+    }
+
+    /// Stops a call that runs. It may take a moment, so the screen says at once that it was asked to.
+    pub(in crate::app) fn stop(&mut self, key: CallKey) -> Vec<Effect> {
+        self.calls.change(key, |call| call.is_stopping = true);
+        let id = self.calls.get(key).id;
+        vec![Effect::Send(Command::Call(id, CallCommand::Cancel))]
     }
 
     /// Moves the selected command, or from the input the running one, to the background.

@@ -11,7 +11,7 @@ impl AppState {
     pub(super) fn travel(&mut self, action: Action) {
         match self.focus {
             Focus::Panel => self.travel_panel(action),
-            Focus::Conversation if self.selection.is_some() => self.stretch(action),
+            Focus::Conversation if self.selection.is_some() => self.extend_selection(action),
             Focus::Conversation | Focus::Composer => self.travel_conversation(action),
         }
     }
@@ -41,7 +41,7 @@ impl AppState {
 
     /// The person's next message below the top row, or the previous one.
     fn message_from_top(&self, direction: isize) -> Option<CellId> {
-        let top = self.scroll.rest?.top;
+        let top = self.scroll.layout?.top;
         if direction > 0 {
             return self.conversation().message_after(top.cell);
         }
@@ -55,7 +55,7 @@ impl AppState {
         self.conversation().message_before(top.cell)
     }
 
-    fn stretch(&mut self, action: Action) {
+    fn extend_selection(&mut self, action: Action) {
         let step = match action {
             Action::Left => Move::Left,
             Action::Right => Move::Right,
@@ -95,7 +95,7 @@ impl AppState {
             selection.moves.push(Move::ToggleHold);
             return;
         }
-        let Some(rest) = self.scroll.rest else {
+        let Some(rest) = self.scroll.layout else {
             return;
         };
         let found = self.search.as_ref().and_then(Search::current);

@@ -1,4 +1,4 @@
-use crate::app::dialogs::{Dialog, DialogRest};
+use crate::app::dialogs::{Dialog, DialogLayout};
 use crate::app::job::{Job, JobResult};
 use crate::app::rig::{App, millis, request};
 use crate::app::{Effect, Msg, Stage};
@@ -17,9 +17,10 @@ fn read(app: &mut App) {
 
 fn shown(app: &mut App) {
     let dialog = app.state.dialogs.last_mut().expect("a dialog is open");
-    dialog.settle(DialogRest {
+    dialog.record_layout(DialogLayout {
         furthest: 0,
         visible: 10,
+        ..DialogLayout::default()
     });
 }
 
@@ -175,10 +176,10 @@ fn a_question_is_disarmed_again_when_the_dialog_over_it_closes_by_itself() {
     let mut app = App::working();
     app.aside("person_1", "touch x");
     let asked = CallEvent::Asked(request("person_1", "Bash"));
-    app.hear_call("person_1", asked);
+    app.call_event("person_1", asked);
     read(&mut app);
     let why = "a limit".to_owned();
-    app.hear(TurnEvent::Paused { why });
+    app.turn_event(TurnEvent::Paused { why });
     app.ends(Ending::Interrupted);
     assert_eq!(app.press("y"), []);
     read(&mut app);
@@ -190,7 +191,7 @@ fn at_a_limit_the_person_continues_or_stops() {
     let paused = || {
         let mut app = App::working();
         let why = "the same call three times".to_owned();
-        app.hear(TurnEvent::Paused { why });
+        app.turn_event(TurnEvent::Paused { why });
         app
     };
     let mut app = paused();
@@ -333,7 +334,7 @@ fn every_key_of_the_pause_does_something() {
     for (chord, action) in keymap.hints(Context::Question) {
         let mut app = App::working();
         let why = "the same call three times".to_owned();
-        app.hear(TurnEvent::Paused { why });
+        app.turn_event(TurnEvent::Paused { why });
         app.after(millis(300));
         assert_ne!(app.press(&chord.to_string()), [], "{chord} {action:?}");
         assert!(app.state.dialogs.is_empty());
@@ -347,7 +348,7 @@ fn a_question_of_the_persons_own_call_outlives_the_turn() {
     app.aside("person_1", "touch x");
     let id: CallRef = "person_1".into();
     let asked = CallEvent::Asked(request(id, "Bash"));
-    app.hear_call(id, asked);
+    app.call_event(id, asked);
     app.ends(Ending::Done);
     let Some(Dialog::Question(dialog)) = app.state.dialogs.last() else {
         panic!("it still asks");

@@ -3,12 +3,13 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::app::call::State;
+use crate::app::job::{Job, JobResult};
 use crate::app::rig::{App, millis, opened, past};
 use crate::app::transcript::{Answer, Cell, Changed, Summary, SummaryEnding};
 use crate::app::{Activity, Effect, Msg, Stage};
 use crate::protocol::{
     AgentEvent, Block, CallCommand, CallOutcome, CallRef, Command, Ending, ForPerson, Message,
-    Note, SessionEvent, Spending, StopReason, ToolCall, ToolResult, TurnEvent, Usage,
+    Note, Phase, SessionEvent, Spending, StopReason, ToolCall, ToolResult, TurnEvent, Usage,
 };
 use crate::session::Record;
 
@@ -30,33 +31,35 @@ fn cells(app: &App) -> Vec<String> {
     entries.map(|entry| short(&entry.cell)).collect()
 }
 
-fn said(app: &App) -> Vec<String> {
+fn texts(app: &App) -> Vec<String> {
     cells(app).into_iter().skip(1).collect()
 }
 
 #[test]
 fn streamed_text_is_one_answer() {
     let mut app = App::working();
-    app.says("\n\nHello").says(" you").says("\n");
-    assert_eq!(said(&app), ["Writing: Hello you\n"]);
+    app.model_writes("\n\nHello")
+        .model_writes(" you")
+        .model_writes("\n");
+    assert_eq!(texts(&app), ["Writing: Hello you\n"]);
     app.ends(Ending::Done);
-    assert_eq!(said(&app), ["Whole: Hello you\n", "Done: 0 calls"]);
+    assert_eq!(texts(&app), ["Whole: Hello you\n", "Done: 0 calls"]);
     assert_eq!(app.state.activity, Activity::Idle);
 }
 
 #[test]
 fn a_notice_does_not_cut_an_answer_in_two() {
     let mut app = App::working();
-    app.says("one ");
-    app.told(AgentEvent::Session(SessionEvent::Notice(
+    app.model_writes("one ");
+    app.receive(AgentEvent::Session(SessionEvent::Notice(
         "the disk is full".to_owned(),
     )));
-    app.says("two");
+    app.model_writes("two");
     app.aside("person_1", "df");
-    app.says(" three");
+    app.model_writes(" three");
     app.ends(Ending::Done);
     assert_eq!(
-        said(&app),
+        texts(&app),
         [
             "Whole: one two three",
             "Warning: the disk is full",
@@ -69,15 +72,15 @@ fn a_notice_does_not_cut_an_answer_in_two() {
 #[test]
 fn thinking_ends_when_the_answer_begins_whatever_came_between() {
     let mut app = App::working();
-    app.hear(TurnEvent::Thinking("let me".to_owned()));
-    app.told(AgentEvent::Session(SessionEvent::Notice(
+    app.turn_event(TurnEvent::Thinking("let me".to_owned()));
+    app.receive(AgentEvent::Session(SessionEvent::Notice(
         "by the way".to_owned(),
     )));
-    app.hear(TurnEvent::Thinking(" see".to_owned()));
+    app.turn_event(TurnEvent::Thinking(" see".to_owned()));
     app.after(millis(800));
-    app.says("Yes.");
+    app.model_writes("Yes.");
     assert_eq!(
-        said(&app),
+        texts(&app),
         [
             "thought: let me see (Some(800ms))",
             "Warning: by the way",
@@ -89,13 +92,13 @@ fn thinking_ends_when_the_answer_begins_whatever_came_between() {
 #[test]
 fn text_after_a_call_is_another_answer() {
     let mut app = App::working();
-    app.says("I look.");
+    app.model_writes("I look.");
     app.tool("a", "Read")
         .arrives()
         .queued(json!({"file_path": "x"}));
-    app.says("Done.");
+    app.model_writes("Done.");
     assert_eq!(
-        said(&app),
+        texts(&app),
         ["Whole: I look.", "call: Read x", "Writing: Done."]
     );
 }
@@ -103,17 +106,17 @@ fn text_after_a_call_is_another_answer() {
 #[test]
 fn an_interrupt_says_where_the_answer_was_cut() {
     let mut app = App::working();
-    app.says("I was about to");
+    app.model_writes("I was about to");
     app.press("esc");
     app.ends(Ending::Interrupted);
-    assert_eq!(said(&app), ["Cut: I was about to", "Interrupted: 0 calls"]);
+    assert_eq!(texts(&app), ["Cut: I was about to", "Interrupted: 0 calls"]);
 }
 
 #[test]
 fn a_retry_removes_the_text_of_the_failed_attempt_and_keeps_the_calls_that_ran() {
     let mut app = App::working();
-    app.hear(TurnEvent::Thinking("hm".to_owned()));
-    app.says("half an ans");
+    app.turn_event(TurnEvent::Thinking("hm".to_owned()));
+    app.model_writes("half an ans");
     app.tool("ran", "Read")
         .arrives()
         .queued(json!({"file_path": "ran"}))
@@ -121,8 +124,8 @@ fn a_retry_removes_the_text_of_the_failed_attempt_and_keeps_the_calls_that_ran()
     app.tool("not", "Read")
         .arrives()
         .queued(json!({"file_path": "not"}));
-    app.hear(TurnEvent::Discarded);
-    app.hear(TurnEvent::Retrying {
+    app.turn_event(TurnEvent::Discarded);
+    app.turn_event(TurnEvent::Retrying {
         problem: "overloaded".to_owned(),
         attempt: 1,
         wait: millis(4000),
@@ -134,9 +137,9 @@ fn a_retry_removes_the_text_of_the_failed_attempt_and_keeps_the_calls_that_ran()
         until,
     };
     assert_eq!(app.state.work().map(|work| &work.stage), Some(&stage));
-    app.hear(TurnEvent::Requested { attempt: 1 });
-    app.says("a whole answer");
-    assert_eq!(said(&app), ["call: Read ran", "Writing: a whole answer"]);
+    app.turn_event(TurnEvent::Requested { attempt: 1 });
+    app.model_writes("a whole answer");
+    assert_eq!(texts(&app), ["call: Read ran", "Writing: a whole answer"]);
     assert_eq!(app.state.panel.calls().len(), 1);
     assert_eq!(
         app.state.work().map(|work| &work.stage),
@@ -147,22 +150,22 @@ fn a_retry_removes_the_text_of_the_failed_attempt_and_keeps_the_calls_that_ran()
 #[test]
 fn another_request_of_the_turn_removes_nothing() {
     let mut app = App::working();
-    app.says("first");
-    app.hear(TurnEvent::Answered {
+    app.model_writes("first");
+    app.turn_event(TurnEvent::Answered {
         message: Message::user(""),
         stop_reason: Some(StopReason::ToolUse),
         usage: Usage::default(),
     });
-    app.hear(TurnEvent::Requested { attempt: 0 });
-    app.says("second");
-    assert_eq!(said(&app), ["Whole: first", "Writing: second"]);
+    app.turn_event(TurnEvent::Requested { attempt: 0 });
+    app.model_writes("second");
+    assert_eq!(texts(&app), ["Whole: first", "Writing: second"]);
 }
 
 #[test]
 fn a_turn_with_calls_ends_with_a_summary() {
     let mut app = App::working();
     app.tool("a", "Read").running().completes("x");
-    app.hear(TurnEvent::Saved(millis(700)));
+    app.turn_event(TurnEvent::Saved(millis(700)));
     app.ends(Ending::Done);
     let last = app.state.transcript.last().map(|entry| &entry.cell);
     let summary = Summary {
@@ -183,7 +186,7 @@ fn a_failure_says_what_to_do_about_it() {
         hint: Some("set ANTHROPIC_API_KEY".to_owned()),
     });
     assert_eq!(
-        said(&app),
+        texts(&app),
         [
             "Error: the provider rejected the API key",
             "Hint: set ANTHROPIC_API_KEY"
@@ -204,7 +207,7 @@ fn usage_is_shown_as_the_agent_counts_it() {
         cost: None,
         context: Some(20_000),
     };
-    app.hear(TurnEvent::Spent(spending));
+    app.turn_event(TurnEvent::Spent(spending));
     assert_eq!(app.state.session.context_percent(), Some(10));
     assert_eq!(app.state.session.spending, spending);
 }
@@ -322,7 +325,7 @@ fn messages_of_the_person_are_shown_again_and_notes_are_not() {
 fn the_person_is_notified_only_when_looking_elsewhere() {
     let mut app = App::working();
     assert_eq!(app.ends(Ending::Done), []);
-    app.taken_up("next");
+    app.accept_message("next");
     app.update(Msg::Focused(false));
     assert_eq!(app.ends(Ending::Done), [Effect::Notify("done".to_owned())]);
 
@@ -332,7 +335,7 @@ fn the_person_is_notified_only_when_looking_elsewhere() {
     let wants = Effect::Notify("Bash wants to run".to_owned());
     assert_eq!(app.asks(request), [wants]);
     let why = "the same call three times".to_owned();
-    let paused = app.hear(TurnEvent::Paused { why: why.clone() });
+    let paused = app.turn_event(TurnEvent::Paused { why: why.clone() });
     assert_eq!(paused, [Effect::Notify(why)]);
 }
 
@@ -351,11 +354,11 @@ fn notices_during_the_start_come_after_the_resumed_conversation() {
     let mut app = App::starting();
     app.types("and now?");
     app.press("enter");
-    app.told(AgentEvent::Session(SessionEvent::Opened(opened(past([
+    app.receive(AgentEvent::Session(SessionEvent::Opened(opened(past([
         prompt("read it"),
     ])))));
-    app.taken_up("and now?");
-    app.says("Now this.");
+    app.accept_message("and now?");
+    app.model_writes("Now this.");
     assert_eq!(
         cells(&app),
         ["user: read it", "user: and now?", "Writing: Now this."]
@@ -376,40 +379,40 @@ fn reopening_a_conversation_continues_its_counts() {
         cost: None,
         context: Some(20_000),
     };
-    app.hear(TurnEvent::Spent(again.spending));
+    app.turn_event(TurnEvent::Spent(again.spending));
     app.ends(Ending::Done);
     app.types("/model other");
     app.press("enter");
-    app.told(AgentEvent::Session(SessionEvent::Opened(again.clone())));
+    app.receive(AgentEvent::Session(SessionEvent::Opened(again.clone())));
     assert_eq!(app.state.session.spending, again.spending);
     assert_eq!(app.state.session.context_percent(), Some(10));
     let mut other = opened(Vec::new());
     other.session.0 = "another".to_owned();
-    app.told(AgentEvent::Session(SessionEvent::Opened(other)));
+    app.receive(AgentEvent::Session(SessionEvent::Opened(other)));
     assert_eq!(app.state.session.spending, Spending::default());
 }
 
 #[test]
 fn text_of_a_response_that_broke_off_stays_with_what_happened() {
     let mut app = App::working();
-    app.says("first");
+    app.model_writes("first");
     app.tool("ran", "Read")
         .arrives()
         .queued(json!({"file_path": "ran"}))
         .running();
-    app.says("and the");
+    app.model_writes("and the");
     let broke = "The connection broke; what had arrived was kept".to_owned();
-    app.hear(TurnEvent::Broken(broke));
+    app.turn_event(TurnEvent::Broken(broke));
     app.tool("ran", "Read").completes("text").yielded();
-    app.hear(TurnEvent::Retrying {
+    app.turn_event(TurnEvent::Retrying {
         problem: "the connection broke".to_owned(),
         attempt: 1,
         wait: millis(1000),
     });
-    app.hear(TurnEvent::Requested { attempt: 1 });
-    app.says("the rest");
+    app.turn_event(TurnEvent::Requested { attempt: 1 });
+    app.model_writes("the rest");
     assert_eq!(
-        said(&app),
+        texts(&app),
         [
             "Whole: first",
             "call: Read ran",
@@ -425,7 +428,7 @@ fn a_call_that_was_cut_off_while_it_was_written_says_so() {
     let mut app = App::working();
     app.tool("ran", "Read").running();
     app.tool("cut", "Read").arrives().writes(r#"{"file"#);
-    app.hear(TurnEvent::Broken("broke".to_owned()));
+    app.turn_event(TurnEvent::Broken("broke".to_owned()));
     let cut = app.state.calls.find("cut".into()).expect("a call");
     let why = "cut off".to_owned();
     assert_eq!(
@@ -438,11 +441,50 @@ fn a_call_that_was_cut_off_while_it_was_written_says_so() {
 fn a_stopping_turn_does_not_retry() {
     let mut app = App::working();
     app.press("esc");
-    app.hear(TurnEvent::Retrying {
+    app.turn_event(TurnEvent::Retrying {
         problem: "overloaded".to_owned(),
         attempt: 1,
         wait: millis(4000),
     });
     let stage = app.state.work().map(|work| &work.stage);
     assert_eq!(stage, Some(&Stage::Stopping));
+}
+
+#[test]
+fn a_branch_that_was_not_known_at_the_start_is_looked_up_after_a_turn() {
+    let mut app = App::working();
+    assert_eq!(app.ends(Ending::Done), [], "it is known");
+    app.state.session.branch = None;
+    app.accept_message("again");
+    assert_eq!(app.ends(Ending::Done), [Effect::Start(Job::FindBranch)]);
+    app.update(Msg::JobDone(JobResult::Branch("main".to_owned())));
+    assert_eq!(app.state.session.branch.as_deref(), Some("main"));
+}
+
+#[test]
+fn a_call_that_ended_with_the_program_says_so_and_names_no_time() {
+    let call = CallRef::main(1);
+    let app = App::resumed([
+        prompt("go"),
+        request(),
+        reading(1, "a", "one.rs"),
+        Record::Begun { call },
+        Record::Reached {
+            call,
+            phase: Phase::Running,
+        },
+        Record::Notice {
+            text: "later".to_owned(),
+        },
+    ]);
+    let key = app.state.calls.find(call).expect("a call");
+    let completed = app.state.calls.get(key).completed().expect("a result");
+    assert_eq!(completed.outcome, CallOutcome::Cancelled);
+    let text = ForPerson::sentence("agent-tui ended while it ran");
+    assert_eq!(completed.for_person, text);
+    assert_eq!(
+        completed.ran,
+        Duration::ZERO,
+        "nothing was logged meanwhile"
+    );
 }

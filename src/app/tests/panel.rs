@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::slash::run;
-use crate::app::panel::Detail;
+use crate::app::dialogs::Dialog;
 use crate::app::rig::{App, millis};
 use crate::app::transcript::Cell;
 use crate::app::{Copied, Effect, ExitReason, Focus};
@@ -65,11 +65,10 @@ fn the_choice_stays_inside_the_list() {
 fn enter_opens_a_call_and_esc_closes_it_before_it_leaves() {
     let mut app = three_calls();
     app.press("ctrl+t k enter");
-    let call = app.state.panel.calls()[1];
-    assert_eq!(app.state.panel.detail, Some(Detail { call, scroll: 0 }));
+    let opened = |app: &App| app.state.panel.detail.as_ref().map(|detail| detail.call);
+    assert_eq!(opened(&app), Some(app.state.panel.calls()[1]));
     app.press("J");
-    let call = app.state.panel.calls()[2];
-    assert_eq!(app.state.panel.detail, Some(Detail { call, scroll: 0 }));
+    assert_eq!(opened(&app), Some(app.state.panel.calls()[2]));
     app.press("esc");
     assert_eq!(app.state.panel.detail, None);
     assert_eq!(app.state.focus, Focus::Panel);
@@ -104,7 +103,7 @@ fn actions_apply_to_the_selected_call() {
 }
 
 #[test]
-fn a_finished_call_cannot_be_cancelled_but_can_run_again() {
+fn a_finished_call_cannot_be_stopped_but_can_run_again() {
     let mut app = three_calls();
     app.press("ctrl+t g");
     assert_eq!(app.press("x"), []);
@@ -212,7 +211,7 @@ fn the_panel_shows_the_calls_of_one_turn() {
     let mut app = three_calls();
     app.ends(Ending::Done);
     assert_eq!(app.state.panel.calls().len(), 3);
-    app.taken_up("next");
+    app.accept_message("next");
     assert_eq!(app.state.panel.calls(), []);
 }
 
@@ -223,7 +222,7 @@ fn the_keys_do_not_stay_in_a_panel_that_becomes_empty() {
     app.press("enter");
     app.press("ctrl+t");
     app.ends(Ending::Done);
-    app.taken_up("next");
+    app.accept_message("next");
     assert_eq!(app.state.focus, Focus::Composer);
 }
 
@@ -260,7 +259,7 @@ fn the_persons_command_continues_when_the_turn_ends() {
 fn the_persons_command_stays_in_the_panel_when_a_turn_begins() {
     let mut app = App::new();
     app.aside("person_1", "sleep 5");
-    app.taken_up("hello");
+    app.accept_message("hello");
     assert_eq!(app.state.panel.calls().len(), 1);
     app.ends(Ending::Done);
     // Ctrl+C stops what runs; it does not quit.
@@ -269,7 +268,7 @@ fn the_persons_command_stays_in_the_panel_when_a_turn_begins() {
         [Command::Turn(TurnCommand::Interrupt)]
     );
     app.tool("person_1", "Bash").completes("");
-    app.taken_up("next");
+    app.accept_message("next");
     assert_eq!(app.state.panel.calls(), []);
 }
 
@@ -342,13 +341,13 @@ fn left_running() -> App {
     app.tool("a", "Bash")
         .queued(json!({"command": "npm run dev"}))
         .running()
-        .comes_to(CallOutcome::Backgrounded, "it runs");
+        .ends_as(CallOutcome::Backgrounded, "it runs");
     app.ends(Ending::Done);
     app
 }
 
 #[test]
-fn a_command_in_the_background_can_be_cancelled_until_it_has_ended() {
+fn a_command_in_the_background_can_be_stopped_until_it_has_ended() {
     let mut app = left_running();
     app.press("ctrl+t");
     assert_eq!(
@@ -356,26 +355,37 @@ fn a_command_in_the_background_can_be_cancelled_until_it_has_ended() {
         [Command::Call("a".into(), CallCommand::Cancel)]
     );
     app.background_ended("a", BackgroundEnd::Stopped);
-    let told = match &app.state.transcript.last().expect("a notice").cell {
+    let notice = match &app.state.transcript.last().expect("a notice").cell {
         Cell::Notice { text, .. } => text.as_str(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(told, "background command stopped: npm run dev");
+    assert_eq!(notice, "background command stopped: npm run dev");
     assert_eq!(app.commands("x"), []);
     assert_eq!(flash(&app), Some("already finished"));
 }
 
 #[test]
-fn quitting_warns_once_about_background_commands() {
+fn quitting_says_each_time_which_background_commands_it_stops() {
     let mut app = left_running();
-    assert_eq!(app.press("ctrl+c"), []);
-    let told = "press again to quit; this also stops the background command";
-    assert_eq!(flash(&app), Some(told));
-    assert_eq!(app.press("ctrl+c"), [Effect::Quit(ExitReason::Asked)]);
+    let text = "press again to quit; this stops `npm run dev` in the background";
+    for key in ["ctrl+c", "ctrl+d"] {
+        for _ in 0..2 {
+            assert_eq!(app.press(key), [], "{key}");
+            assert_eq!(flash(&app), Some(text), "{key}");
+            app.after(millis(5_000));
+        }
+        app.press(key);
+        assert_eq!(app.press(key), [Effect::Quit(ExitReason::Asked)], "{key}");
+        app.after(millis(5_000));
+    }
 
     let mut app = left_running();
-    run(&mut app, "/quit");
-    assert_eq!(flash(&app), Some(told));
+    let text = "/quit again to quit; this stops `npm run dev` in the background";
+    assert_eq!(run(&mut app, "/quit"), []);
+    assert_eq!(flash(&app), Some(text));
+    app.after(millis(60_000));
+    assert_eq!(run(&mut app, "/quit"), [], "forgotten since");
+    assert_eq!(flash(&app), Some(text));
     assert_eq!(run(&mut app, "/quit"), [Effect::Quit(ExitReason::Asked)]);
 
     let mut app = left_running();
@@ -397,4 +407,76 @@ fn only_possible_actions_for_the_selected_call_are_offered() {
     assert_eq!(offered(&app), [true, true, true, true], "runs");
     app.press("j");
     assert_eq!(offered(&app), [true, false, false, true], "queued");
+}
+
+#[test]
+fn stopping_a_call_is_said_before_it_has_ended() {
+    let mut app = three_calls();
+    let call = app.state.panel.calls()[1];
+    app.press("ctrl+t k x");
+    assert!(app.state.calls.get(call).is_stopping);
+    app.tool("b", "Bash").ends_as(CallOutcome::Cancelled, "");
+    assert!(!app.state.calls.get(call).is_stopping);
+
+    let mut app = left_running();
+    app.press("ctrl+t x");
+    let call = app.state.chosen_call().expect("it is listed");
+    assert!(app.state.calls.get(call).is_stopping);
+    app.background_ended("a", BackgroundEnd::Stopped);
+    assert!(!app.state.calls.get(call).is_stopping);
+}
+
+#[test]
+fn a_letter_without_a_meaning_among_the_calls_is_typed_into_the_input() {
+    let mut app = three_calls();
+    app.press("ctrl+t");
+    app.types("why?");
+    assert_eq!(app.state.focus, Focus::Composer);
+    assert_eq!(app.draft(), "why?");
+    // Keys of the list keep their meaning, and keys that type nothing do nothing.
+    let mut app = three_calls();
+    app.press("ctrl+t k f5 alt+w");
+    assert_eq!(app.state.focus, Focus::Panel);
+    assert_eq!(app.draft(), "");
+}
+
+#[test]
+fn the_input_has_the_keys_after_an_interrupt_from_the_list() {
+    let mut app = three_calls();
+    app.press("ctrl+t k enter ctrl+c");
+    assert_eq!(app.state.focus, Focus::Composer);
+    app.types("instead");
+    assert_eq!(app.draft(), "instead");
+}
+
+#[test]
+fn a_question_mark_shows_the_keys_of_the_list() {
+    for keys in ["ctrl+t ?", "ctrl+t enter ?", "ctrl+s ?"] {
+        let mut app = three_calls();
+        app.press(keys);
+        assert!(
+            matches!(app.state.dialogs.as_slice(), [Dialog::Help(_)]),
+            "{keys}"
+        );
+    }
+}
+
+#[test]
+fn a_new_conversation_says_which_background_commands_it_stopped() {
+    let mut app = left_running();
+    run(&mut app, "/clear");
+    let notices: Vec<&str> = app
+        .state
+        .transcript
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.cell {
+            Cell::Notice { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        notices,
+        ["stopped with the previous conversation: npm run dev"]
+    );
 }

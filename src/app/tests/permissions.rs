@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::slash::{flash, last_notice, run};
+use super::slash::{flash, last_notice, page, run};
 use crate::app::Effect;
 use crate::app::dialogs::Dialog;
 use crate::app::rig::App;
@@ -17,20 +17,12 @@ fn why_shows_what_decided_the_last_call() {
 
     app.tool("a", "Bash").running();
     app.decided("a", "read-only command", true);
-    app.tool("b", "Edit").running();
+    app.tool("b", "Edit").queued(json!({"file_path": "a.rs"}));
     app.decided("b", "asked, because edits need approval", false);
     app.decided("b", "allowed once by you", true);
     run(&mut app, "/why");
-    let subject = app
-        .state
-        .calls
-        .iter()
-        .next_back()
-        .expect("a call")
-        .1
-        .subject();
-    let told = format!("Edit {subject}\nasked, because edits need approval\nallowed once by you");
-    assert_eq!(last_notice(&app), Some(told.as_str()));
+    let text = "Edit\n  a.rs\n\n? asked, because edits need approval\n\n✓ allowed once by you";
+    assert_eq!(page(&app), text);
 }
 
 #[test]
@@ -41,8 +33,8 @@ fn why_finds_a_call_by_its_tool_or_what_it_is_about() {
     app.tool("b", "Edit").running();
     app.decided("b", "allowed once by you", true);
     run(&mut app, "/why bash");
-    let told = last_notice(&app).expect("told");
-    assert!(told.ends_with("\nread-only command"), "{told}");
+    let text = last_notice(&app).expect("told");
+    assert!(text.ends_with("\nread-only command"), "{text}");
     run(&mut app, "/why nonsense");
     assert_eq!(flash(&app), Some("no decided call matches \"nonsense\""));
 }
@@ -74,7 +66,7 @@ fn known() -> KnownRule {
 fn a_rule_is_selected_in_the_list_and_removed_only_after_confirmation() {
     let mut app = App::new();
     assert_eq!(run(&mut app, "/permissions"), rules(RulesCommand::List));
-    app.told(AgentEvent::Session(SessionEvent::Rules(vec![known()])));
+    app.receive(AgentEvent::Session(SessionEvent::Rules(vec![known()])));
     assert_eq!(app.press("down down enter"), []);
     assert_eq!(app.press("up down enter"), [], "it is asked again");
     assert_eq!(app.press("ctrl+d"), rules(RulesCommand::Remove(known())));
@@ -87,12 +79,12 @@ fn a_rule_is_selected_in_the_list_and_removed_only_after_confirmation() {
 #[test]
 fn the_list_begins_a_command_but_never_over_a_draft() {
     let mut app = App::new();
-    app.told(AgentEvent::Session(SessionEvent::Rules(Vec::new())));
+    app.receive(AgentEvent::Session(SessionEvent::Rules(Vec::new())));
     app.press("enter");
     assert_eq!(app.state.composer.text(), "/permissions add ");
 
     let mut app = App::typed("my draft");
-    app.told(AgentEvent::Session(SessionEvent::Rules(Vec::new())));
+    app.receive(AgentEvent::Session(SessionEvent::Rules(Vec::new())));
     app.press("enter");
     assert_eq!(app.state.composer.text(), "my draft");
 }
@@ -108,17 +100,17 @@ fn a_rule_is_added_to_a_list() {
     assert_eq!(run(&mut app, typed), rules(add));
     for wrong in ["add", "add perhaps Bash(x)", "add allow"] {
         assert_eq!(run(&mut app, &format!("/permissions {wrong}")), []);
-        let said = flash(&app).unwrap_or_default();
+        let notice = flash(&app).unwrap_or_default();
         assert!(
-            said.starts_with("/permissions add allow|ask|deny"),
-            "{said}"
+            notice.starts_with("/permissions add allow|ask|deny"),
+            "{notice}"
         );
     }
     assert_eq!(run(&mut app, "/permissions remove deny Bash(x)"), []);
-    let said = flash(&app).unwrap_or_default();
+    let notice = flash(&app).unwrap_or_default();
     assert!(
-        said.starts_with("/permissions shows the rules and removes them"),
-        "{said}"
+        notice.starts_with("/permissions shows the rules and removes them"),
+        "{notice}"
     );
 }
 
@@ -140,8 +132,8 @@ fn a_call_is_tested_by_its_subject_or_as_json() {
     let typed = format!("Bash {more}");
     assert_eq!(tested(&typed), test("Bash", more));
     assert_eq!(tested("Bash {nonsense"), []);
-    let said = flash(&app).unwrap_or_default();
-    assert!(said.starts_with("not valid JSON: "), "{said}");
+    let notice = flash(&app).unwrap_or_default();
+    assert!(notice.starts_with("not valid JSON: "), "{notice}");
 }
 
 #[test]
@@ -150,7 +142,7 @@ fn a_call_that_a_hook_rewrites_is_shown_as_it_runs() {
     app.tool("a", "Bash")
         .queued(json!({"command": "mkdir one"}));
     let (input, by) = (json!({"command": "mkdir two"}), "guard.sh".to_owned());
-    app.hear_call(
+    app.call_event(
         "a",
         CallEvent::Rewritten {
             input: input.into(),
@@ -160,7 +152,7 @@ fn a_call_that_a_hook_rewrites_is_shown_as_it_runs() {
     app.decided("a", "allowed once by you", true);
     run(&mut app, "/why");
     assert_eq!(
-        last_notice(&app),
-        Some("Bash mkdir two\nchanged by the hook guard.sh\nallowed once by you")
+        page(&app),
+        "Bash\n  mkdir two\n\n· changed by the hook guard.sh\n\n✓ allowed once by you"
     );
 }

@@ -1,4 +1,4 @@
-use crate::app::dialogs::{Dialog, DialogRest};
+use crate::app::dialogs::{Dialog, DialogLayout};
 use crate::app::rig::{App, choice, millis, reply, request, sent};
 use crate::protocol::{Answer, CallOutcome, Chosen, Command, Ending, Reply, TurnCommand};
 
@@ -12,9 +12,10 @@ fn asked() -> App {
 
 fn read(app: &mut App) {
     let dialog = app.state.dialogs.last_mut().expect("a dialog is open");
-    dialog.settle(DialogRest {
+    dialog.record_layout(DialogLayout {
         furthest: 0,
         visible: 10,
+        ..DialogLayout::default()
     });
     app.after(millis(300));
 }
@@ -88,8 +89,7 @@ fn a_question_closes_when_its_call_no_longer_waits_for_it() {
     app.tool("call", "Asks").running();
     assert!(app.state.dialogs.is_empty());
     let mut app = asked();
-    app.tool("call", "Asks")
-        .comes_to(CallOutcome::Cancelled, "");
+    app.tool("call", "Asks").ends_as(CallOutcome::Cancelled, "");
     assert!(app.state.dialogs.is_empty());
     let mut app = asked();
     app.ends(Ending::Interrupted);

@@ -1,14 +1,15 @@
 //! Messages sent while a turn runs: when they are sent, when they come back, and how the person takes them back.
 
-use super::sending::said_by_person;
+use super::sending::sent_prompts;
+use crate::app::flash::Tone;
 use crate::app::job::JobResult;
 use crate::app::pointer::{Pointer, PointerKind, Target};
 use crate::app::rig::{App, millis, submit};
 use crate::app::transcript::Cell;
 use crate::app::{Effect, Msg, Stage};
 use crate::protocol::{
-    AgentEvent, Block, Command, Ending, Image, SessionCommand, SessionEvent, TurnCommand,
-    TurnEvent, Wanted,
+    AgentEvent, Block, Command, Ending, Image, QueuedSelection, SessionCommand, SessionEvent,
+    TurnCommand, TurnEvent,
 };
 
 fn waiting(app: &App) -> Vec<&str> {
@@ -24,14 +25,14 @@ fn queue(app: &mut App, text: &str) {
 
 fn want(text: &str) -> Command {
     let message = vec![Block::text(text)];
-    Command::Session(SessionCommand::TakeBack(Wanted::One(message)))
+    Command::Session(SessionCommand::TakeBack(QueuedSelection::One(message)))
 }
 
 /// The agent gives these back.
-fn gives_back(app: &mut App, texts: &[&str]) -> Vec<Effect> {
+fn return_messages(app: &mut App, texts: &[&str]) -> Vec<Effect> {
     let messages = texts.iter().map(|text| vec![Block::text(*text)]);
     let taken = SessionEvent::TakenBack(messages.collect());
-    app.told(AgentEvent::Session(taken))
+    app.receive(AgentEvent::Session(taken))
 }
 
 fn flash(app: &App) -> Option<&str> {
@@ -43,14 +44,11 @@ fn a_message_sent_while_a_turn_runs_is_queued_visibly() {
     let mut app = App::working();
     queue(&mut app, "and the docs");
     assert_eq!(waiting(&app), ["and the docs"]);
-    assert_eq!(said_by_person(&app), ["fix the failing test"]);
+    assert_eq!(sent_prompts(&app), ["fix the failing test"]);
 
-    app.taken_up("and the docs");
+    app.accept_message("and the docs");
     assert!(app.state.queue.is_empty());
-    assert_eq!(
-        said_by_person(&app),
-        ["fix the failing test", "and the docs"]
-    );
+    assert_eq!(sent_prompts(&app), ["fix the failing test", "and the docs"]);
 }
 
 #[test]
@@ -59,8 +57,8 @@ fn a_queued_message_is_shown_as_it_looked_in_the_queue() {
     app.update(Msg::Pasted("line\n".repeat(100)));
     app.press("enter");
     let waited = waiting(&app)[0].to_owned();
-    app.taken_up(&"line\n".repeat(100));
-    assert_eq!(said_by_person(&app)[1], waited);
+    app.accept_message(&"line\n".repeat(100));
+    assert_eq!(sent_prompts(&app)[1], waited);
     assert!(waited.len() < 50, "{waited:?}");
 }
 
@@ -74,12 +72,12 @@ fn enter_on_an_empty_line_sends_the_queue_at_once() {
     );
     assert_eq!(
         app.state.work().map(|work| &work.stage),
-        Some(&Stage::MakingWay)
+        Some(&Stage::Interrupting)
     );
 
     // The turn stops to send the message, which does not come back.
     assert_eq!(app.ends(Ending::Interrupted), []);
-    app.taken_up("rather this");
+    app.accept_message("rather this");
     assert!(app.state.queue.is_empty());
     assert!(app.state.is_working());
 }
@@ -110,10 +108,25 @@ fn after_an_interrupt_the_agent_gives_queued_messages_back() {
     app.types("half a thou");
     assert_eq!(app.commands("esc"), [Command::Turn(TurnCommand::Interrupt)]);
     assert_eq!(waiting(&app), ["later"], "it may be on its way out");
-    gives_back(&mut app, &["later"]);
+    return_messages(&mut app, &["later"]);
     assert!(app.state.queue.is_empty());
     assert_eq!(app.draft(), "later\nhalf a thou");
     assert_eq!(app.ends(Ending::Interrupted), []);
+}
+
+#[test]
+fn messages_that_come_back_as_one_say_so() {
+    let mut app = App::working();
+    queue(&mut app, "first");
+    queue(&mut app, "second");
+    app.press("esc");
+    return_messages(&mut app, &["first", "second"]);
+    assert_eq!(app.draft(), "first\n\nsecond");
+    let event = app.state.flash.as_ref().map(|flash| flash.text.as_str());
+    assert_eq!(
+        event,
+        Some("2 queued messages are back in the input, as one")
+    );
 }
 
 #[test]
@@ -122,16 +135,13 @@ fn a_message_sent_while_the_turn_stops_stays_queued_and_is_sent() {
     queue(&mut app, "before");
     app.press("esc");
     queue(&mut app, "rather this");
-    gives_back(&mut app, &["before"]);
+    return_messages(&mut app, &["before"]);
     assert_eq!(waiting(&app), ["rather this"]);
     assert_eq!(app.draft(), "before");
     assert_eq!(app.ends(Ending::Interrupted), []);
     assert_eq!(waiting(&app), ["rather this"]);
-    app.taken_up("rather this");
-    assert_eq!(
-        said_by_person(&app),
-        ["fix the failing test", "rather this"]
-    );
+    app.accept_message("rather this");
+    assert_eq!(sent_prompts(&app), ["fix the failing test", "rather this"]);
     assert!(app.state.is_working());
 }
 
@@ -143,7 +153,7 @@ fn a_second_interrupt_takes_nothing_back() {
     app.press("esc");
     assert_eq!(app.press("enter"), []);
     app.ends(Ending::Interrupted);
-    app.taken_up("rather this");
+    app.accept_message("rather this");
     assert_eq!(app.draft(), "");
 }
 
@@ -155,8 +165,8 @@ fn a_message_after_one_that_is_about_to_be_sent_waits_behind_it() {
     app.ends(Ending::Interrupted);
     queue(&mut app, "second");
     assert_eq!(waiting(&app), ["first", "second"]);
-    app.taken_up("first").taken_up("second");
-    assert_eq!(said_by_person(&app)[1..], ["first", "second"]);
+    app.accept_message("first").accept_message("second");
+    assert_eq!(sent_prompts(&app)[1..], ["first", "second"]);
 }
 
 #[test]
@@ -166,7 +176,7 @@ fn enter_while_a_message_comes_back_sends_it_once_it_is_there() {
     app.press("esc");
     assert_eq!(app.press("enter"), []);
     let sent = Effect::Send(submit("later"));
-    assert!(gives_back(&mut app, &["later"]).contains(&sent));
+    assert!(return_messages(&mut app, &["later"]).contains(&sent));
     assert_eq!(app.draft(), "");
 }
 
@@ -175,10 +185,10 @@ fn enter_is_forgotten_if_the_message_was_sent_before_it_came_back() {
     let mut app = App::working();
     queue(&mut app, "later");
     app.press("up enter");
-    app.taken_up("later");
+    app.accept_message("later");
     queue(&mut app, "another");
     app.press("up");
-    assert_eq!(gives_back(&mut app, &["another"]), []);
+    assert_eq!(return_messages(&mut app, &["another"]), []);
     assert_eq!(app.draft(), "another");
 }
 
@@ -189,7 +199,7 @@ fn up_on_the_empty_line_takes_the_last_one_back_for_editing() {
     queue(&mut app, "two");
     assert_eq!(app.commands("up"), [want("two")]);
     assert_eq!(waiting(&app), ["one", "two"], "until the agent has said so");
-    gives_back(&mut app, &["two"]);
+    return_messages(&mut app, &["two"]);
     assert_eq!(waiting(&app), ["one"]);
     assert_eq!(app.draft(), "two");
     // In a draft, ↑ works as usual.
@@ -212,7 +222,7 @@ fn a_turn_that_accepts_the_message_it_was_stopping_for_continues() {
     let mut app = App::working();
     queue(&mut app, "one");
     app.press("enter");
-    app.taken_up("one");
+    app.accept_message("one");
     let stage = app.state.work().map(|work| &work.stage);
     assert_eq!(stage, Some(&Stage::Running));
 }
@@ -223,9 +233,9 @@ fn up_twice_takes_two_back_each_once() {
     queue(&mut app, "same");
     queue(&mut app, "same");
     assert_eq!(app.commands("up up up"), [want("same"), want("same")]);
-    gives_back(&mut app, &["same"]);
+    return_messages(&mut app, &["same"]);
     assert_eq!(waiting(&app), ["same"]);
-    gives_back(&mut app, &["same"]);
+    return_messages(&mut app, &["same"]);
     assert!(app.state.queue.is_empty());
     assert_eq!(app.draft(), "same\nsame");
 }
@@ -235,8 +245,8 @@ fn a_message_that_was_sent_before_it_could_be_taken_back_is_sent_once() {
     let mut app = App::working();
     queue(&mut app, "one");
     app.press("up");
-    app.taken_up("one");
-    gives_back(&mut app, &[]);
+    app.accept_message("one");
+    return_messages(&mut app, &[]);
     assert_eq!(flash(&app), Some("already sent"));
     assert_eq!(app.draft(), "");
     assert!(app.state.queue.is_empty());
@@ -256,7 +266,7 @@ fn a_click_takes_any_of_them_back() {
     assert_eq!(app.update(click(0)), [Effect::Send(want("one"))]);
     assert_eq!(app.update(click(0)), [], "it is on its way");
     assert_eq!(app.update(click(7)), []);
-    gives_back(&mut app, &["one"]);
+    return_messages(&mut app, &["one"]);
     assert_eq!(waiting(&app), ["two"]);
 }
 
@@ -268,17 +278,17 @@ fn any_of_them_is_taken_back_or_removed_in_a_list() {
     }
     assert_eq!(app.commands("alt+up up enter"), [want("two")]);
     assert!(app.state.dialogs.is_empty());
-    gives_back(&mut app, &["two"]);
+    return_messages(&mut app, &["two"]);
     assert_eq!(app.draft(), "two");
 
     assert_eq!(app.commands("alt+up up ctrl+d"), [want("one")]);
-    gives_back(&mut app, &["one"]);
+    return_messages(&mut app, &["one"]);
     assert_eq!(flash(&app), Some("message removed"));
     assert_eq!(app.draft(), "two");
     assert_eq!(waiting(&app), ["three"]);
     // The list follows the queue, and closes when nothing is left.
     assert_eq!(app.state.dialogs.len(), 1);
-    app.taken_up("three");
+    app.accept_message("three");
     assert!(app.state.dialogs.is_empty());
     app.press("alt+up");
     assert_eq!(flash(&app), Some("no queued messages"));
@@ -291,7 +301,7 @@ fn a_message_that_is_sent_moves_no_other_under_the_key_in_the_list() {
         queue(&mut app, text);
     }
     app.press("alt+up up");
-    app.taken_up("one");
+    app.accept_message("one");
     assert_eq!(app.commands("ctrl+d"), [want("two")]);
 }
 
@@ -305,7 +315,7 @@ fn with_an_empty_queue_up_goes_through_the_history() {
 #[test]
 fn taking_nothing_back_leaves_the_draft_alone() {
     let mut app = App::typed("draft");
-    gives_back(&mut app, &[]);
+    return_messages(&mut app, &[]);
     assert_eq!(app.draft(), "draft");
 }
 
@@ -323,10 +333,11 @@ fn a_queued_image_comes_back_with_its_message() {
         panic!("{sent:?}");
     };
     assert!(blocks.contains(&image));
-    app.told(AgentEvent::Session(SessionEvent::TakenBack(vec![
+    app.receive(AgentEvent::Session(SessionEvent::TakenBack(vec![
         blocks.clone(),
     ])));
-    assert_eq!(app.state.flash, None);
+    let event = app.state.flash.as_ref().map(|flash| flash.tone);
+    assert_eq!(event, Some(Tone::Information));
     assert_eq!(app.commands("enter"), sent);
 }
 
@@ -335,7 +346,7 @@ fn an_image_that_cannot_be_restored_is_reported() {
     let mut app = App::working();
     let image = Block::Image(Image::base64("image/png", "AAAA"));
     let message = vec![image, Block::text("what is it?")];
-    app.told(AgentEvent::Session(SessionEvent::TakenBack(vec![message])));
+    app.receive(AgentEvent::Session(SessionEvent::TakenBack(vec![message])));
     assert_eq!(app.draft(), "what is it?");
     let flash = app.state.flash.as_ref().map(|flash| flash.text.as_str());
     assert_eq!(
@@ -345,7 +356,7 @@ fn an_image_that_cannot_be_restored_is_reported() {
 }
 
 fn retrying(app: &mut App, problem: &str) {
-    app.hear(TurnEvent::Retrying {
+    app.turn_event(TurnEvent::Retrying {
         problem: problem.to_owned(),
         attempt: 1,
         wait: millis(5000),

@@ -13,11 +13,11 @@ use crate::app::rig::{App, opened, seen};
 use crate::app::transcript::{Cell, Entry};
 use crate::app::{Effect, Msg, update};
 use crate::protocol::{
-    AgentEvent, AgentId, AnswerNote, BackgroundEnd, CallOutcome, CallRef, ForPerson, LeftOut,
-    Message, Mode, Phase, Recorded, Seq, SessionEvent, Shown, Told, ToolCall, ToolResult, Usage,
+    AgentEvent, AgentId, AnswerNote, BackgroundEnd, CallOutcome, CallRef, Envelope, ForPerson,
+    LeftOut, Message, Mode, Phase, Recorded, Seq, SessionEvent, Shown, ToolCall, ToolResult, Usage,
 };
+use crate::session::events::{self, recall};
 use crate::session::record::{Changed, Line};
-use crate::session::telling::{self, recall};
 use crate::session::{History, Record};
 
 pub(super) fn calls() -> impl Strategy<Value = CallRef> {
@@ -216,9 +216,12 @@ pub(super) fn live(lines: &[Line]) -> App {
         app.state.now = began + Duration::from_millis(line.at_ms - first + late);
         if let Record::Run { .. } = line.record {
             // The program that ran the subagents is gone.
-            for (_, mut history) in histories.split_off(&AgentId(AgentId::MAIN.0 + 1)) {
-                for event in telling::end(&mut history) {
-                    hear(&mut app, line, event);
+            let subagents = histories
+                .iter_mut()
+                .filter(|(agent, _)| agent.is_subagent());
+            for (_, history) in subagents {
+                for event in events::end(history) {
+                    receive(&mut app, line, event);
                 }
             }
         }
@@ -232,17 +235,17 @@ pub(super) fn live(lines: &[Line]) -> App {
 
 fn take(app: &mut App, history: &mut History, line: &Line) {
     let (agent, record) = (line.agent, line.record.clone());
-    for event in telling::take(record, history, agent, Duration::ZERO, Shown::Nothing) {
-        hear(app, line, event);
+    for event in events::take(record, history, agent, Duration::ZERO, Shown::Nothing) {
+        receive(app, line, event);
     }
 }
 
-pub(super) fn hear(app: &mut App, line: &Line, event: AgentEvent) {
+pub(super) fn receive(app: &mut App, line: &Line, event: AgentEvent) {
     let record = Some(Recorded {
         seq: line.seq,
         at_ms: line.at_ms,
     });
-    update(&mut app.state, Msg::Agent(Told { record, event }));
+    update(&mut app.state, Msg::Agent(Envelope { record, event }));
 }
 
 pub(super) fn recalled(lines: Vec<Line>) -> App {
@@ -252,9 +255,9 @@ pub(super) fn recalled(lines: Vec<Line>) -> App {
         _ => None,
     });
     let model = models.into_iter().next();
-    let mut opened = opened(recall(lines, |_| None).told);
+    let mut opened = opened(recall(lines, |_| None).events);
     opened.model = model.unwrap_or(opened.model);
-    app.told(AgentEvent::Session(SessionEvent::Opened(opened)));
+    app.receive(AgentEvent::Session(SessionEvent::Opened(opened)));
     app
 }
 
@@ -297,16 +300,16 @@ fn a_conversation_shows_where_the_model_was_switched() {
         (run("small"), 1),
         (run("large"), 1),
     ];
-    let told = ["switched to large (p)"];
-    assert_eq!(notices(&recalled(lines(records.clone()))), told);
+    let expected = ["switched to large (p)"];
+    assert_eq!(notices(&recalled(lines(records.clone()))), expected);
     // The run that has just begun is in the log, but not among the past that it is opened with.
-    let mut opened = opened(recall(lines(records[..3].to_vec()), |_| None).told);
+    let mut opened = opened(recall(lines(records[..3].to_vec()), |_| None).events);
     opened.provider = "p".to_owned();
     opened.model = "large".to_owned();
     let mut app = App::typed("/model large");
     app.press("enter");
-    app.told(AgentEvent::Session(SessionEvent::Opened(opened)));
-    assert_eq!(notices(&app), told);
+    app.receive(AgentEvent::Session(SessionEvent::Opened(opened)));
+    assert_eq!(notices(&app), expected);
     let flash = app.state.flash.as_ref().map(|flash| flash.text.as_str());
     assert_eq!(flash, Some("using large (p)"));
     app.types("/model large");
@@ -325,9 +328,9 @@ fn past_events_only_change_what_is_shown() {
     let mut app = App::starting();
     app.update(Msg::Focused(false));
     let records = records.into_iter().map(|record| (record, 1)).collect();
-    let past = recall(lines(records), |_| None).told;
+    let past = recall(lines(records), |_| None).events;
     let opened = AgentEvent::Session(SessionEvent::Opened(opened(past)));
-    assert_eq!(app.told(opened), []);
+    assert_eq!(app.receive(opened), []);
     assert!(app.state.dialogs.is_empty());
     assert!(!app.state.is_working());
     assert_eq!(app.state.wake_at(), None);
@@ -402,9 +405,9 @@ fn a_changed_clock_causes_no_times_in_the_future() {
         record: Record::Discarded,
     };
     let notice = || AgentEvent::Session(SessionEvent::Notice("n".to_owned()));
-    hear(&mut app, &line(0, 1_000), notice());
+    receive(&mut app, &line(0, 1_000), notice());
     let far = line(1, 100_000_000);
-    hear(&mut app, &far, notice());
+    receive(&mut app, &far, notice());
     let latest: Instant = app.state.now + Duration::from_secs(1);
     assert!(app.state.moment <= latest);
 }

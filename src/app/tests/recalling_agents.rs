@@ -117,6 +117,8 @@ proptest! {
         ends in prop_oneof![Just(true), Just(false)],
     ) {
         let mut records = records;
+        // The notice says whether it was a subagent.
+        records.retain(|(_, record, _)| !matches!(record, Record::BackgroundEnded { .. }));
         if ends {
             records.push((AgentId::MAIN, run("m"), 5));
         }

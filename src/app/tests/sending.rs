@@ -6,7 +6,7 @@ use crate::protocol::{
     AgentEvent, Block, Command, Ending, Image, Mode, SessionCommand, SessionEvent, TurnEvent,
 };
 
-pub fn said_by_person(app: &App) -> Vec<String> {
+pub fn sent_prompts(app: &App) -> Vec<String> {
     let entries = app.state.transcript.entries().iter();
     entries
         .filter_map(|entry| match &entry.cell {
@@ -29,7 +29,7 @@ fn enter_sends_the_draft() {
         ]
     );
     assert!(app.state.is_working());
-    assert_eq!(said_by_person(&app), ["fix the failing test"]);
+    assert_eq!(sent_prompts(&app), ["fix the failing test"]);
     assert_eq!(app.draft(), "");
 }
 
@@ -37,8 +37,8 @@ fn enter_sends_the_draft() {
 fn a_message_that_the_agent_accepts_is_shown_once() {
     let mut app = App::typed("hello");
     app.press("enter");
-    app.taken_up("hello");
-    assert_eq!(said_by_person(&app), ["hello"]);
+    app.accept_message("hello");
+    assert_eq!(sent_prompts(&app), ["hello"]);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_message_can_be_sent_before_the_session_is_open() {
 #[test]
 fn the_mode_shown_is_the_one_that_the_agent_reports() {
     let mut app = App::new();
-    app.told(AgentEvent::Session(SessionEvent::ModeIs(Mode::Plan)));
+    app.receive(AgentEvent::Session(SessionEvent::ModeIs(Mode::Plan)));
     assert_eq!(app.state.session.mode, Mode::Plan);
 }
 
@@ -67,7 +67,7 @@ fn the_mode_shown_is_the_one_that_the_agent_reports() {
 fn events_of_another_turn_are_ignored() {
     let mut app = App::working();
     app.turn.number += 7;
-    app.says("from nowhere");
+    app.model_writes("from nowhere");
     assert_eq!(app.state.transcript.len(), 2);
 }
 
@@ -121,7 +121,7 @@ fn images_that_were_sent_are_counted() {
     let mut app = App::new();
     let image = Block::Image(Image::base64("image/png", "AAAA"));
     let message = crate::protocol::Message::from_user(vec![image, Block::text("what is it?")]);
-    app.hear(TurnEvent::Prompted(message));
+    app.turn_event(TurnEvent::Prompted(message));
     let shown = app.state.transcript.last().map(|entry| entry.cell.clone());
     let text = "what is it?".to_owned();
     assert_eq!(shown, Some(Cell::User { text, images: 1 }));
@@ -131,7 +131,7 @@ fn images_that_were_sent_are_counted() {
 fn a_message_that_a_hook_refuses_ends_its_turn_and_stays_in_view() {
     let mut app = App::typed("my secret");
     app.press("enter");
-    app.hear(TurnEvent::Refused);
+    app.turn_event(TurnEvent::Refused);
     assert!(app.state.is_working());
     let ending = Ending::Failed {
         problem: "the hook refuses the message".to_owned(),
@@ -139,5 +139,5 @@ fn a_message_that_a_hook_refuses_ends_its_turn_and_stays_in_view() {
     };
     app.ends(ending);
     assert!(!app.state.is_working());
-    assert_eq!(said_by_person(&app), ["my secret"]);
+    assert_eq!(sent_prompts(&app), ["my secret"]);
 }

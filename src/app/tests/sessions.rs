@@ -15,7 +15,7 @@ fn sessions(app: &mut App) {
         when: "3 hours ago".to_owned(),
         age: "Today",
         title: format!("about {id}"),
-        place: String::new(),
+        ..SessionRow::default()
     };
     let rows = vec![row("one"), row("two")];
     app.update(Msg::JobDone(JobResult::Sessions(rows)));
@@ -61,7 +61,7 @@ fn a_session_is_forked_and_deleted_only_after_a_second_press() {
         id: "two".to_owned(),
         result: Ok(()),
     }));
-    assert_eq!(picker(&app).len(), 1);
+    assert_eq!(picker(&app).len(), 2, "with the open one");
     let effects = app.press("ctrl+f");
     let [Effect::Open(opening)] = effects.as_slice() else {
         panic!("{effects:?}");
@@ -95,7 +95,7 @@ fn a_session_gets_another_title_in_the_list() {
         result: Ok("about 2".to_owned()),
     }));
     let titles: Vec<&str> = picker(&app).shown().map(|item| &*item.label).collect();
-    assert_eq!(titles, ["about one", "about 2"]);
+    assert_eq!(titles, ["No messages yet", "about one", "about 2"]);
     assert_eq!(picker(&app).filter(), "");
 }
 
@@ -106,7 +106,7 @@ fn the_open_session_is_renamed_by_a_command() {
     let rename = SessionCommand::Rename("skip bad rows".to_owned());
     assert_eq!(effects, [Effect::Send(Command::Session(rename))]);
     let renamed = SessionEvent::Renamed("skip bad rows".to_owned());
-    app.told(AgentEvent::Session(renamed));
+    app.receive(AgentEvent::Session(renamed));
     assert_eq!(flash(&app), Some("session renamed"));
 }
 
@@ -133,4 +133,51 @@ fn a_list_that_was_closed_while_loading_stays_closed() {
         ..SessionRow::default()
     }])));
     assert!(app.state.dialogs.is_empty());
+}
+
+#[test]
+fn sessions_that_a_program_has_open_are_marked_and_not_resumed() {
+    let mut app = App::new();
+    run(&mut app, "/sessions");
+    let row = |id: &str, is_open| SessionRow {
+        id: id.to_owned(),
+        title: format!("about {id}"),
+        is_open,
+        ..SessionRow::default()
+    };
+    let rows = vec![row("session", true), row("busy", true), row("free", false)];
+    app.update(Msg::JobDone(JobResult::Sessions(rows)));
+    let about: Vec<&str> = picker(&app).shown().map(|item| &*item.about).collect();
+    assert_eq!(about, ["this session", "open elsewhere", ""]);
+    assert_eq!(app.press("enter"), []);
+    assert_eq!(
+        flash(&app),
+        Some("another agent-tui is using it; Ctrl+F continues with a copy")
+    );
+    assert_eq!(app.press("ctrl+d ctrl+d"), []);
+    assert_eq!(
+        flash(&app),
+        Some("another agent-tui is using it; quit that one first")
+    );
+    assert_eq!(app.press("up enter"), []);
+    assert_eq!(flash(&app), Some("this session is already open"));
+    assert!(app.state.dialogs.is_empty());
+}
+
+#[test]
+fn the_open_session_is_listed_alone_and_renamed_by_the_agent() {
+    let mut app = App::new();
+    run(&mut app, "/sessions");
+    app.update(Msg::JobDone(JobResult::Sessions(Vec::new())));
+    let item = picker(&app).chosen().expect("the open session");
+    assert_eq!(
+        (&*item.label, &*item.about),
+        ("No messages yet", "this session")
+    );
+    app.press("ctrl+r ctrl+u");
+    app.types("plans");
+    let rename = SessionCommand::Rename("plans".to_owned());
+    let rename = Effect::Send(Command::Session(rename));
+    assert_eq!(app.press("enter"), [rename]);
+    assert_eq!(picker(&app).chosen().expect("still there").label, "plans");
 }

@@ -48,7 +48,7 @@ pub fn picker(app: &App) -> &Picker {
     }
 }
 
-fn pager(app: &App) -> &Pager {
+pub fn pager(app: &App) -> &Pager {
     match app.state.dialogs.last() {
         Some(Dialog::Pager(pager)) => pager,
         other => panic!("no page is open: {other:?}"),
@@ -56,7 +56,7 @@ fn pager(app: &App) -> &Pager {
 }
 
 /// The open page, as text.
-fn page(app: &App) -> String {
+pub fn page(app: &App) -> String {
     let Content::Lines(lines) = &pager(app).content else {
         panic!("the page is not of lines");
     };
@@ -135,7 +135,7 @@ fn an_earlier_conversation_is_chosen_from_a_list_or_by_its_id() {
         title: format!("about {id}"),
         ..SessionRow::default()
     };
-    // The first one is the open session and is left out.
+    // The first one is the open session; the selection starts after it.
     let rows = vec![row("session"), row("one"), row("two")];
     app.update(Msg::JobDone(JobResult::Sessions(rows)));
     assert_eq!(app.press("down enter"), [open("two")]);
@@ -159,13 +159,13 @@ fn the_changes_of_a_conversation_are_shown_again() {
 fn cost_says_what_is_known() {
     let mut app = App::working();
     run(&mut app, "/cost");
-    let told = page(&app);
+    let text = page(&app);
     assert!(
-        told.contains("no price known for this model; set it under \"prices\""),
-        "{told}"
+        text.contains("no price known for this model; set it under \"prices\""),
+        "{text}"
     );
     app.press("esc");
-    app.hear(TurnEvent::Spent(Spending {
+    app.turn_event(TurnEvent::Spent(Spending {
         used: Usage {
             input_tokens: Some(10),
             output_tokens: Some(20),
@@ -276,7 +276,7 @@ fn another_conversation_starts_with_an_empty_queue() {
     assert!(app.state.queue.is_empty());
     assert_eq!(app.draft(), "later");
     app.press("ctrl+c");
-    app.taken_up("from elsewhere");
+    app.accept_message("from elsewhere");
     let last = app.state.transcript.last().map(|entry| entry.cell.clone());
     let text = "from elsewhere".to_owned();
     assert_eq!(last, Some(Cell::User { text, images: 0 }));
@@ -317,13 +317,13 @@ fn a_refusal_is_said_with_its_hint_below_the_conversation_that_comes_back() {
     app.press("enter");
     let message = Message::user("before");
     let past = past([Record::User { message }]);
-    app.told(AgentEvent::Session(SessionEvent::Opened(opened(past))));
-    let said = |entry: &Entry| match &entry.cell {
+    app.receive(AgentEvent::Session(SessionEvent::Opened(opened(past))));
+    let notice_of = |entry: &Entry| match &entry.cell {
         Cell::User { text, .. } | Cell::Notice { text, .. } => text.clone(),
         other => format!("{other:?}"),
     };
     let entries = app.state.transcript.entries();
-    let texts: Vec<String> = entries.iter().map(said).collect();
+    let texts: Vec<String> = entries.iter().map(notice_of).collect();
     let expected = [
         "Welcome",
         "before",
@@ -337,26 +337,30 @@ fn a_refusal_is_said_with_its_hint_below_the_conversation_that_comes_back() {
 #[test]
 fn hooks_lists_active_hooks_by_event_with_their_file() {
     let mut app = App::new();
-    run(&mut app, "/hooks");
+    let list = Effect::Send(Command::Session(SessionCommand::ListHooks));
+    assert_eq!(run(&mut app, "/hooks"), [list]);
+    app.receive(AgentEvent::Session(SessionEvent::Hooks(Vec::new())));
     assert_eq!(
         flash(&app),
         Some("no active hooks (add them under \"hooks\" in settings)")
     );
-    let mut with_hooks = opened(Vec::new());
-    with_hooks.hooks = vec![HookInfo {
+    let hooks = vec![HookInfo {
         event: "PreToolUse",
         matcher: "Edit|Write".to_owned(),
         command: "./guard.sh".to_owned(),
         origin: ".claude/settings.json".to_owned(),
     }];
-    app.told(AgentEvent::Session(SessionEvent::Opened(with_hooks)));
-    run(&mut app, "/hooks");
-    let expected = [
-        "PreToolUse",
-        "  Edit|Write  ./guard.sh",
-        "    .claude/settings.json",
-    ];
-    assert_eq!(last_notice(&app), Some(expected.join("\n").as_str()));
+    app.receive(AgentEvent::Session(SessionEvent::Hooks(hooks)));
+    let hook = picker(&app).chosen().expect("a hook").clone();
+    assert_eq!(&*hook.group, "PreToolUse");
+    assert_eq!((&*hook.label, &*hook.about), ("Edit|Write", "./guard.sh"));
+    assert_eq!(hook.hint, ".claude/settings.json");
+    app.press("enter");
+    let whole =
+        "event  PreToolUse\nfor    Edit|Write\nfrom   .claude/settings.json\n\nCommand\n./guard.sh";
+    assert_eq!(page(&app), whole);
+    app.press("esc");
+    assert_eq!(picker(&app).len(), 1, "the list is open again");
 }
 
 #[test]
@@ -441,7 +445,7 @@ fn custom(name: &str, arguments: &str, about: &str) -> CustomCommand {
 #[test]
 fn a_custom_command_is_completed_and_sent_with_its_arguments() {
     let mut app = App::new();
-    app.told(AgentEvent::Session(SessionEvent::Commands(vec![
+    app.receive(AgentEvent::Session(SessionEvent::Commands(vec![
         custom("review", "[FILE]", "review a file"),
         custom("quit", "", "a name that is taken"),
     ])));
@@ -485,8 +489,8 @@ fn agents_lists_the_types_with_tools_model_and_source() {
         max_turns: 50,
         source: ".claude/agents/r.md".into(),
     };
-    let told = AgentEvent::Session(SessionEvent::Agents(vec![kind]));
-    app.update(Msg::Agent(told.into()));
+    let text = AgentEvent::Session(SessionEvent::Agents(vec![kind]));
+    app.update(Msg::Agent(text.into()));
     let Some(Dialog::Picker(picker)) = app.state.dialogs.last() else {
         panic!("a list is open");
     };

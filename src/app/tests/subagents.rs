@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::app::Focus;
 use crate::app::rig::App;
-use crate::app::subagents::Doing;
+use crate::app::subagents::SubagentActivity;
 use crate::app::transcript::Cell;
 use crate::protocol::{
     AgentEvent, AgentId, CallCommand, CallEvent, CallOutcome, CallRef, Command, Ending, Message,
@@ -25,7 +25,7 @@ fn cancelled(call: CallRef) -> Command {
     Command::Call(call, CallCommand::Cancel)
 }
 
-fn said(app: &App) -> Vec<String> {
+fn texts(app: &App) -> Vec<String> {
     let entries = app.state.conversation().entries().iter();
     let texts = entries.filter_map(|entry| match &entry.cell {
         Cell::User { text, .. } => Some(text.clone()),
@@ -84,18 +84,18 @@ fn a_subagent_that_is_over_shows_its_calls_only_when_it_is_unfolded() {
 #[test]
 fn enter_opens_its_conversation_and_esc_leads_back_to_where_it_was_opened() {
     let mut app = App::with_agents(&["callers", "tests"]);
-    app.says_as("callers", "I look ");
+    app.subagent_writes("callers", "I look ");
     app.press("ctrl+t home enter");
     assert_eq!(app.state.focus, Focus::Conversation);
-    assert_eq!(said(&app), ["do callers", "I look "]);
+    assert_eq!(texts(&app), ["do callers", "I look "]);
     // Its own new text is there, and the text of others is not.
-    app.says_as("callers", "everywhere.");
-    app.says_as("tests", "I test.");
-    assert_eq!(said(&app), ["do callers", "I look everywhere."]);
+    app.subagent_writes("callers", "everywhere.");
+    app.subagent_writes("tests", "I test.");
+    assert_eq!(texts(&app), ["do callers", "I look everywhere."]);
     app.press("esc");
     assert_eq!(app.state.focus, Focus::Panel);
     assert!(app.state.viewed().is_none());
-    assert_eq!(said(&app)[0], "fix the failing test");
+    assert_eq!(texts(&app)[0], "fix the failing test");
 }
 
 #[test]
@@ -159,17 +159,17 @@ fn what_it_does_is_known_from_its_events() {
     let mut app = App::with_agents(&["callers"]);
     let doing = |app: &App| {
         let nested = app.state.subagents.get(app.agent("callers"));
-        nested.expect("it was started").doing(&app.state.calls)
+        nested.expect("it was started").activity(&app.state.calls)
     };
-    assert_eq!(doing(&app), Doing::Waiting);
-    app.tells("callers", TurnEvent::Thinking("hm".to_owned()));
-    assert_eq!(doing(&app), Doing::Thinking);
-    app.says_as("callers", "I look.");
-    assert_eq!(doing(&app), Doing::Writing);
+    assert_eq!(doing(&app), SubagentActivity::Waiting);
+    app.subagent_event("callers", TurnEvent::Thinking("hm".to_owned()));
+    assert_eq!(doing(&app), SubagentActivity::Thinking);
+    app.subagent_writes("callers", "I look.");
+    assert_eq!(doing(&app), SubagentActivity::Writing);
     app.nested("callers", "a", "Read").arrives();
-    assert!(matches!(doing(&app), Doing::Calling(_)));
+    assert!(matches!(doing(&app), SubagentActivity::Calling(_)));
     app.agent_ends("callers", "Done.");
-    assert_eq!(doing(&app), Doing::Nothing);
+    assert_eq!(doing(&app), SubagentActivity::Nothing);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn only_what_can_be_seen_of_a_subagent_is_worth_a_frame() {
     let agent = app.agent("callers");
     let text = AgentEvent::Turn(app.turn_of("callers"), TurnEvent::Text("x".to_owned()));
     assert!(app.state.can_show(&text), "it begins to write");
-    app.told(text.clone());
+    app.receive(text.clone());
     assert!(!app.state.can_show(&text), "it writes on, out of view");
     app.press("ctrl+t enter");
     assert!(app.state.can_show(&text), "it is in view");
@@ -199,7 +199,7 @@ fn only_what_can_be_seen_of_a_subagent_is_worth_a_frame() {
 fn a_question_of_one_in_the_background_outlives_the_turn() {
     let mut app = App::with_agents(&["callers"]);
     app.tool("callers", "Task")
-        .comes_to(CallOutcome::Backgrounded, "It works on");
+        .ends_as(CallOutcome::Backgrounded, "It works on");
     let call = app.nested_call("callers", "a");
     app.asks(crate::app::rig::request(call, "Bash"));
     app.ends(Ending::Done);
@@ -214,12 +214,12 @@ fn what_a_subagent_plans_and_spends_is_its_own() {
         cost: Some(3.0),
         ..before
     };
-    app.tells("callers", TurnEvent::Spent(spent));
-    app.tells("callers", TurnEvent::Planned(Vec::new()));
+    app.subagent_event("callers", TurnEvent::Spent(spent));
+    app.subagent_event("callers", TurnEvent::Planned(Vec::new()));
     assert_eq!(app.state.session.spending, before);
     let nested = app.state.subagents.get(AgentId(2)).expect("it was started");
     assert_eq!(nested.spending, spent);
-    let prompted = said(&app);
-    app.tells("callers", TurnEvent::Prompted(Message::user("more")));
-    assert_eq!(said(&app), prompted);
+    let prompted = texts(&app);
+    app.subagent_event("callers", TurnEvent::Prompted(Message::user("more")));
+    assert_eq!(texts(&app), prompted);
 }

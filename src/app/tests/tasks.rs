@@ -17,7 +17,7 @@ fn two_in_background() -> App {
             .queued(json!({"command": command}))
             .running()
             .prints("compiling\n")
-            .comes_to(CallOutcome::Backgrounded, "it runs");
+            .ends_as(CallOutcome::Backgrounded, "it runs");
     }
     app.ends(Ending::Done);
     app
@@ -31,7 +31,7 @@ fn list(app: &App) -> &Picker {
 }
 
 /// What the list shows for each: its command, what it printed last, its state.
-fn said(app: &App) -> Vec<(&str, &str, &str)> {
+fn listed(app: &App) -> Vec<(&str, &str, &str)> {
     list(app)
         .items()
         .iter()
@@ -53,7 +53,7 @@ fn the_list_says_how_each_command_is_doing() {
     app.after(Duration::from_secs(62));
     run(&mut app, "/tasks");
     assert_eq!(
-        said(&app),
+        listed(&app),
         [
             ("npm run dev", "compiling", "running 1m 02s"),
             ("cargo watch", "compiling", "running 1m 02s"),
@@ -72,7 +72,7 @@ fn the_open_list_is_updated_by_events() {
     app.after(Duration::from_secs(3));
     app.update(Msg::Tick);
     assert_eq!(
-        said(&app),
+        listed(&app),
         [
             ("npm run dev", "compiling", "failed (exit 1)"),
             ("cargo watch", "ok 3 tests", "running 3s"),
@@ -88,12 +88,12 @@ fn the_open_list_is_updated_by_events() {
 fn a_command_that_goes_to_the_background_joins_the_open_list() {
     let mut app = two_in_background();
     run(&mut app, "/tasks");
-    app.taken_up("more");
+    app.accept_message("more");
     app.tool("c", "Bash")
         .queued(json!({"command": "make"}))
         .running()
-        .comes_to(CallOutcome::Backgrounded, "it runs");
-    assert_eq!(said(&app).last(), Some(&("make", "", "running 0s")));
+        .ends_as(CallOutcome::Backgrounded, "it runs");
+    assert_eq!(listed(&app).last(), Some(&("make", "", "running 0s")));
 }
 
 #[test]
@@ -103,11 +103,11 @@ fn running_commands_come_before_ended_ones() {
     run(&mut app, "/tasks");
     let marks: Vec<_> = list(&app).items().iter().map(|item| item.mark).collect();
     assert_eq!(marks, [Some(Mark::Running), Some(Mark::Done)]);
-    assert_eq!(said(&app)[1].2, "finished (exit 0)");
+    assert_eq!(listed(&app)[1].2, "finished (exit 0)");
 }
 
 #[test]
-fn a_key_ends_the_chosen_command_once() {
+fn a_key_stops_the_chosen_command_once() {
     let mut app = two_in_background();
     run(&mut app, "/tasks");
     app.press("down");
@@ -115,8 +115,9 @@ fn a_key_ends_the_chosen_command_once() {
         app.commands("ctrl+x"),
         [Command::Call("b".into(), CallCommand::Cancel)]
     );
+    assert_eq!(listed(&app)[1].2, "stopping");
     app.background_ended("b", BackgroundEnd::Stopped);
-    assert_eq!(said(&app)[1].2, "stopped");
+    assert_eq!(listed(&app)[1].2, "stopped");
     assert_eq!(app.commands("ctrl+x"), []);
     assert_eq!(flash(&app), Some("already finished"));
 }
@@ -125,7 +126,7 @@ fn a_key_ends_the_chosen_command_once() {
 fn enter_opens_the_chosen_command_and_esc_leads_back() {
     let mut app = two_in_background();
     app.background_ended("a", BackgroundEnd::Exited(0));
-    app.taken_up("another turn");
+    app.accept_message("another turn");
     run(&mut app, "/tasks");
     app.press("end enter");
     assert!(app.state.dialogs.is_empty());
@@ -134,6 +135,9 @@ fn enter_opens_the_chosen_command_and_esc_leads_back() {
     assert_eq!(app.state.calls.get(detail.call).id, "a".into());
     app.press("esc");
     assert_eq!(app.state.panel.detail, None);
+    let chosen = list(&app).chosen().expect("one is chosen");
+    assert_eq!(chosen.label, "npm run dev", "the same as before");
     app.press("esc");
     assert_eq!(app.state.focus, Focus::Composer);
+    assert!(app.state.dialogs.is_empty());
 }

@@ -1,4 +1,4 @@
-use crate::app::dialogs::{Dialog, DialogRest};
+use crate::app::dialogs::{Dialog, DialogLayout};
 use crate::app::rig::{App, millis};
 use crate::app::{Effect, Msg};
 use crate::settings::trust::{Review, State};
@@ -18,9 +18,10 @@ fn asked() -> App {
 
 fn shown(app: &mut App, furthest: usize) {
     let dialog = app.state.dialogs.last_mut().expect("a dialog is open");
-    dialog.settle(DialogRest {
+    dialog.record_layout(DialogLayout {
         furthest,
         visible: 3,
+        ..DialogLayout::default()
     });
 }
 

@@ -12,7 +12,7 @@ use crate::process::sandbox::State;
 use crate::process::sandbox::Unasked;
 
 /// How long to wait for a program to print its version.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
 pub fn directories(dirs: &Dirs) -> Vec<Finding> {
     const AREA: &str = "directories";
@@ -130,10 +130,10 @@ async fn version(programs: &Programs, name: &str) -> Option<String> {
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .kill_on_drop(true);
-    let output = tokio::time::timeout(PATIENCE, command.output()).await;
-    let said = output.ok()?.ok()?.stdout;
-    let said = String::from_utf8_lossy(&said);
-    let first = said.lines().next().unwrap_or_default().trim().to_owned();
+    let output = tokio::time::timeout(MAX_WAIT, command.output()).await;
+    let text = output.ok()?.ok()?.stdout;
+    let text = String::from_utf8_lossy(&text);
+    let first = text.lines().next().unwrap_or_default().trim().to_owned();
     Some(format!("{first} ({})", program.display()))
 }
 

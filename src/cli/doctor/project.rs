@@ -76,7 +76,7 @@ pub fn keymap(project: &Project) -> Vec<Finding> {
     if problems.is_empty() {
         return vec![Finding::new(AREA, Level::Fine, file.display().to_string())];
     }
-    let told = problems.into_iter().map(|problem| {
+    let findings = problems.into_iter().map(|problem| {
         let text = format!(
             "`{}`, line {}, column {}: {}",
             problem.file.display(),
@@ -86,7 +86,7 @@ pub fn keymap(project: &Project) -> Vec<Finding> {
         );
         Finding::new(AREA, Level::Warning, text).hint(problem.hint)
     });
-    told.collect()
+    findings.collect()
 }
 
 pub fn rules(project: &Project) -> Vec<Finding> {
@@ -130,11 +130,11 @@ pub fn hooks(project: &Project) -> Vec<Finding> {
         let text = "none run: `disableAllHooks` is set";
         return vec![Finding::new(AREA, Level::Note, text)];
     }
-    let told = project.settings.hooks.iter().map(|hook| {
+    let texts = project.settings.hooks.iter().map(|hook| {
         let text = format!("{}: {}\n{}", hook.event.name(), hook.command, hook.origin);
         Finding::new(AREA, Level::Fine, text)
     });
-    let mut findings: Vec<Finding> = told.take(MOST_RULES).collect();
+    let mut findings: Vec<Finding> = texts.take(MOST_RULES).collect();
     match project.settings.hooks.len() {
         0 => findings.push(Finding::new(AREA, Level::Note, "none")),
         all if all > MOST_RULES => {
@@ -161,11 +161,11 @@ pub fn extensions(args: &Args, project: &Project) -> Vec<Finding> {
         (now.tools.len(), "custom tool"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> = counts.map(|(count, what)| plural(*count, what)).collect();
-    let mut findings = match (told.is_empty(), problems.is_empty()) {
+    let texts: Vec<String> = counts.map(|(count, what)| plural(*count, what)).collect();
+    let mut findings = match (texts.is_empty(), problems.is_empty()) {
         (true, true) => vec![Finding::new(AREA, Level::Note, "none")],
         (true, false) => Vec::new(),
-        (false, _) => vec![Finding::new(AREA, Level::Fine, told.join(", "))],
+        (false, _) => vec![Finding::new(AREA, Level::Fine, texts.join(", "))],
     };
     let problems = problems.into_iter();
     findings.extend(problems.map(|problem| Finding::new(AREA, Level::Warning, problem)));
@@ -206,29 +206,27 @@ pub fn trust(args: &Args, project: &Project) -> Vec<Finding> {
         }
     };
     let mut findings = vec![finding];
-    if let Ok(bytes) = read_regular(&project.workspace.join(".mcp.json"), LONGEST_FILE) {
-        let servers = servers(&bytes);
-        let text = match servers {
-            Some(servers) => format!(".mcp.json: {}", plural(servers, "MCP server")),
-            None => ".mcp.json is not valid JSON; ignored".to_owned(),
-        };
-        let level = match (servers, project.trusted) {
-            (None, _) => Level::Warning,
-            (Some(_), true) => Level::Fine,
-            (Some(_), false) => Level::Note,
+    if let Some(layer) = &project.files.servers
+        && layer.content != Content::Missing
+    {
+        let servers = count(&layer.content, "mcpServers");
+        let text = format!(".mcp.json: {}", plural(servers, "MCP server"));
+        let level = if project.trusted {
+            Level::Fine
+        } else {
+            Level::Note
         };
         findings.push(Finding::new(AREA, level, text));
     }
+    for error in &project.servers.errors {
+        let finding = Finding::new(AREA, Level::Error, error.to_string());
+        findings.push(finding.hint("fix the file"));
+    }
+    for server in &project.servers.unusable {
+        let text = format!("MCP server {} is off: {}", server.name, server.why);
+        findings.push(Finding::new(AREA, Level::Warning, text));
+    }
     findings
-}
-
-fn servers(bytes: &[u8]) -> Option<usize> {
-    let value: Value = serde_json::from_slice(bytes).ok()?;
-    Some(
-        value["mcpServers"]
-            .as_object()
-            .map_or(0, serde_json::Map::len),
-    )
 }
 
 /// How many hooks or servers a file defines.

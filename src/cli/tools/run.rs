@@ -11,20 +11,23 @@ use super::terminal::Terminal;
 use crate::cli::args::Args;
 use crate::cli::launch::{self, engine};
 use crate::cli::project::{Audience, Project};
+use crate::cli::servers::{self, Servers};
 use crate::cli::{UsageError, print_line};
 use crate::config::{LONGEST_FILE, json as place, read_bounded};
 use crate::executor::{Asking, Context, Executor, Observed, Observer};
+use crate::mcp::names::is_of_server;
 use crate::process::signals::{Signal, Signals};
-use crate::process::stderr::say;
+use crate::process::stderr::print_message;
 use crate::protocol::message::ImageSource;
 use crate::protocol::{
     CallOutcome, CallRef, Image, Question, Reply, ResultBlock, ToolCall, ToolResult, ToolState,
     WireId,
 };
 use crate::runtime::{FoundTerminal, end_guard, guard_commands};
+use crate::tools::files::Ledger;
 
 /// The call to run, as the command line has it.
-pub struct Wanted<'a> {
+pub struct RequestedCall<'a> {
     pub tool: &'a str,
     /// JSON, or `-` for stdin.
     pub input: &'a str,
@@ -48,8 +51,8 @@ struct Seen {
     ended: Option<Ended>,
 }
 
-pub fn run(args: &Args, wanted: &Wanted<'_>) -> Result<u8, UsageError> {
-    let input = read_input(wanted.input)?;
+pub fn run(args: &Args, requested: &RequestedCall<'_>) -> Result<u8, UsageError> {
+    let input = read_input(requested.input)?;
     let found = FoundTerminal::now();
     let project = Project::find(args, Audience::Person)?;
     let terminal = Terminal::open();
@@ -62,23 +65,37 @@ pub fn run(args: &Args, wanted: &Wanted<'_>) -> Result<u8, UsageError> {
     let code = runtime.block_on(async {
         let mut signals = Signals::listen()
             .map_err(|error| UsageError::new(format!("can't listen for signals: {error}")))?;
-        let (context, problems) = launch::alone(args, project, asking)?;
+        // Starting servers takes time, so it is done only for their tools.
+        let servers = Servers::default();
+        let manager = is_of_server(requested.tool).then(|| servers.open(args, &project));
+        let (mut context, problems) = launch::alone(args, project, asking)?;
+        servers::connect(manager.flatten(), &context.tools).await;
+        context.ledger = Arc::new(Ledger::of_person());
         for problem in problems {
-            say(&format!("note: {problem}"));
+            print_message(&format!("note: {problem}"));
         }
-        if let Some(problem) = unavailable(&context, wanted.tool)? {
-            say(&format!("error: {problem}"));
-            return Ok(1);
+        match unavailable(&context, requested.tool) {
+            Ok(None) => {}
+            Ok(Some(problem)) => {
+                print_message(&format!("error: {problem}"));
+                servers.close().await;
+                return Ok(1);
+            }
+            Err(error) => {
+                servers.close().await;
+                return Err(error);
+            }
         }
-        context.tools.activate(&[wanted.tool.to_owned()]);
+        context.tools.activate(&[requested.tool.to_owned()]);
         let call = ToolCall {
             call: CallRef::main(1),
             id: WireId("tools_run".to_owned()),
-            name: wanted.tool.to_owned(),
+            name: requested.tool.to_owned(),
             input: Value::Object(input).into(),
         };
         let (seen, signal) = make(Arc::new(context), call, terminal, &mut signals).await;
-        let code = tell(&seen, wanted);
+        servers.close().await;
+        let code = print_result(&seen, requested);
         Ok(signal.map_or(code, Signal::exit_code))
     });
     runtime.shutdown_background();
@@ -142,7 +159,7 @@ async fn make(
     let offered = context.tools.snapshot();
     let policy = crate::executor::Policy::default();
     let mut executor = Executor::new(context.clone(), policy, &token, offered);
-    let (replies, mut heard) = mpsc::unbounded_channel();
+    let (replies, mut inbox) = mpsc::unbounded_channel();
     let mut stopped = None;
     executor.add(call, &mut seen);
     executor.stream_ended(&mut seen);
@@ -160,7 +177,7 @@ async fn make(
         }
         tokio::select! {
             report = executor.next() => executor.handle(report, &mut seen),
-            Some(reply) = heard.recv() => executor.reply(id, reply, &mut seen),
+            Some(reply) = inbox.recv() => executor.reply(id, reply, &mut seen),
             signal = signals.next() => {
                 stopped = Some(signal);
                 executor.interrupt(&mut seen);
@@ -175,9 +192,9 @@ impl Observer for Seen {
     fn observe(&mut self, observed: Observed) {
         match observed {
             Observed::Asked(question) => self.questions.push(question),
-            Observed::Notice(text) => say(&format!("note: {text}")),
+            Observed::Notice(text) => print_message(&format!("note: {text}")),
             Observed::Rewritten(_, input, by) => {
-                say(&format!(
+                print_message(&format!(
                     "note: the hook {by} changed the input: {}",
                     *input
                 ));
@@ -215,19 +232,19 @@ impl Observer for Seen {
 }
 
 /// Prints the result; returns the exit code.
-fn tell(seen: &Seen, wanted: &Wanted<'_>) -> u8 {
+fn print_result(seen: &Seen, requested: &RequestedCall<'_>) -> u8 {
     let Some(Ended {
         result,
         outcome,
         took,
     }) = &seen.ended
     else {
-        say("error: the call has no result");
+        print_message("error: the call has no result");
         return 1;
     };
-    if wanted.json {
+    if requested.json {
         let line = json!({
-            "tool": wanted.tool,
+            "tool": requested.tool,
             "is_error": result.is_error,
             "outcome": outcome,
             "content": *result.content,

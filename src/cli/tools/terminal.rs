@@ -4,14 +4,19 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
+use serde_json::Value;
+
 use crate::app::diff::{Diff, Kind};
 use crate::protocol::{
-    Answer, ChoiceRequest, Chosen, FileDiff, PermissionRequest, QuestionKind, Reply,
+    Answer, ChoiceRequest, Chosen, FieldKind, FieldOption, FileDiff, FormField, FormReply,
+    FormRequest, Given, PermissionRequest, QuestionKind, Reply,
 };
 use crate::text::clean;
 
 /// Lines around a change.
 const CONTEXT: usize = 3;
+/// How often a field is asked for again if the answer does not fit.
+const MOST_TRIES: usize = 3;
 
 /// The terminal that the program was started from, even if stdin and stdout are something else.
 pub struct Terminal(Mutex<Lines>);
@@ -20,6 +25,9 @@ struct Lines {
     input: BufReader<File>,
     output: File,
 }
+
+/// The person gave no answer that fits.
+struct NoAnswer;
 
 impl Terminal {
     /// `None` if no person can be asked: neither stdin nor stderr is a terminal.
@@ -40,9 +48,9 @@ impl Terminal {
             QuestionKind::Permission(request) => Reply::Permission(lines.permission(request)),
             QuestionKind::Choice(requests) => {
                 let answers = requests.iter().map(|request| lines.choice(request));
-                let answers: Option<Vec<Chosen>> = answers.collect();
-                answers.map_or(Reply::Dismissed, Reply::Chosen)
+                reply(answers.collect())
             }
+            QuestionKind::Form(form) => lines.form(form),
         }
     }
 }
@@ -50,6 +58,11 @@ impl Terminal {
 impl Lines {
     fn permission(&mut self, request: &PermissionRequest) -> Answer {
         self.print(&format!("{} {}", request.tool, *request.input));
+        if let Some(program) = &request.program {
+            self.print(&format!("runs: {}", program.command));
+            self.print(&format!("in: {}", program.directory));
+            self.print(&format!("gets its input {}", program.input));
+        }
         for change in &request.changes {
             for line in unified(change) {
                 self.print(&line);
@@ -88,6 +101,52 @@ impl Lines {
         chosen(&answer, request)
     }
 
+    /// Asks for one field after the other; an empty line takes the default.
+    fn form(&mut self, form: &FormRequest) -> Reply {
+        self.print(&form.title);
+        self.print(&form.message);
+        if !matches!(
+            self.answer("Fill it in? [y/N] ").as_deref(),
+            Some("y" | "Y" | "yes")
+        ) {
+            return Reply::Form(FormReply::Declined);
+        }
+        let mut values = serde_json::Map::new();
+        for field in &form.fields {
+            match self.field(field) {
+                Ok(Some(value)) => drop(values.insert(field.name.clone(), value)),
+                Ok(None) => {}
+                Err(NoAnswer) => return Reply::Dismissed,
+            }
+        }
+        Reply::Form(FormReply::Submitted(values))
+    }
+
+    /// The value of a field, if it gets one.
+    fn field(&mut self, field: &FormField) -> Result<Option<Value>, NoAnswer> {
+        let options: &[FieldOption] = match &field.kind {
+            FieldKind::One(options) | FieldKind::Several(options, _) => options,
+            FieldKind::Text { .. } | FieldKind::Number { .. } | FieldKind::Flag => &[],
+        };
+        for (index, option) in options.iter().enumerate() {
+            self.print(&format!("  {}  {}", index + 1, option.title));
+        }
+        let default = field.default.as_ref();
+        let default = default.map_or(String::new(), |it| format!(" [{}]", clean(&it.to_string())));
+        for _ in 0..MOST_TRIES {
+            let prompt = format!("{}{default}: ", clean(&field.title));
+            let given = match self.answer(&prompt) {
+                Some(line) => given(&line, &field.kind),
+                None => Given::Untouched,
+            };
+            match field.value(&given) {
+                Ok(value) => return Ok(value),
+                Err(problem) => self.print(&problem),
+            }
+        }
+        Err(NoAnswer)
+    }
+
     fn print(&mut self, text: &str) {
         // Nobody reads a terminal that is gone.
         let _ = writeln!(self.output, "{}", clean(text));
@@ -101,6 +160,31 @@ impl Lines {
         self.input.read_line(&mut line).ok()?;
         let line = line.trim();
         (!line.is_empty()).then(|| line.to_owned())
+    }
+}
+
+/// Questions without an answer are skipped; without any answer, the whole dialog is.
+fn reply(answers: Vec<Option<Chosen>>) -> Reply {
+    if answers.iter().all(Option::is_none) {
+        return Reply::Dismissed;
+    }
+    Reply::Chosen(answers.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// What a line means as the value of a field.
+fn given(line: &str, kind: &FieldKind) -> Given {
+    match kind {
+        FieldKind::Text { .. } | FieldKind::Number { .. } => Given::Text(line.to_owned()),
+        FieldKind::Flag => match line {
+            "y" | "Y" | "yes" | "true" => Given::Flag(true),
+            "n" | "N" | "no" | "false" => Given::Flag(false),
+            _ => Given::Options(Vec::new()),
+        },
+        FieldKind::One(_) | FieldKind::Several(..) => {
+            let numbers = line.split([',', ' ']).filter_map(|word| word.parse().ok());
+            let indices = numbers.filter_map(|number: usize| number.checked_sub(1));
+            Given::Options(indices.collect())
+        }
     }
 }
 
@@ -148,8 +232,8 @@ fn unified(change: &FileDiff) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{chosen, unified};
-    use crate::protocol::{ChoiceOption, ChoiceRequest, Chosen, FileDiff};
+    use super::{chosen, reply, unified};
+    use crate::protocol::{ChoiceOption, ChoiceRequest, Chosen, FileDiff, Reply};
 
     fn request(several: bool, free_text: bool) -> ChoiceRequest {
         let option = |label: &str| ChoiceOption {
@@ -182,6 +266,14 @@ mod tests {
         assert_eq!(chosen("3", &request(false, false)), None);
         let words = chosen("3 cats", &request(false, true)).expect("own words");
         assert_eq!(words.text.as_deref(), Some("3 cats"));
+    }
+
+    #[test]
+    fn answers_are_kept_when_other_questions_are_skipped() {
+        let given = || Some(options(&[1]));
+        let kept = reply(vec![given(), None]);
+        assert_eq!(kept, Reply::Chosen(vec![options(&[1]), Chosen::default()]));
+        assert_eq!(reply(vec![None, None]), Reply::Dismissed);
     }
 
     #[test]

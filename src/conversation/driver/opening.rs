@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Conversation, Exchange, Executor, Fact, Turn, Waiting};
-use crate::conversation::limits::{Hooked, Limits};
+use crate::conversation::limits::{HookedSteps, Limits};
 use crate::executor::Context;
 use crate::protocol::{Block, Origin, Price, SessionEvent, Spending};
 
@@ -14,11 +14,11 @@ impl Conversation {
         self.prompt(prompt);
     }
 
-    /// Begins an exchange whose message is not known yet. It may have its own model, with this price.
-    pub fn open(&mut self, model: Option<(String, Option<Price>)>) {
+    /// Begins an exchange whose message is not known yet. It may have its own model.
+    pub fn open(&mut self, model: Option<String>) {
         self.context.end_turn();
         if let Some(model) = model {
-            self.usual_model = Some(self.switch_model(model));
+            self.use_model_for_turn(model);
         }
         self.journal.begin_turn();
         // Its hooks are those of the settings as they are now.
@@ -31,7 +31,7 @@ impl Conversation {
             model: self.request.model.clone(),
         };
         let limits = Limits {
-            hooked: Hooked {
+            hooked: HookedSteps {
                 prompts: self.starting.is_some() || self.asks_about_prompts(),
                 end: self.hooks.has(self.stop_event()),
             },
@@ -58,6 +58,14 @@ impl Conversation {
         self.turn(Fact::Unsendable(problem));
     }
 
+    /// From the next request until the turn ends, this model answers.
+    pub(super) fn use_model_for_turn(&mut self, model: String) {
+        let price = self.prices.get(&model).copied();
+        let before = self.switch_model((model.clone(), price));
+        self.usual_model.get_or_insert(before);
+        self.turn(Fact::ModelIs { model, price });
+    }
+
     /// Returns the previous model.
     fn switch_model(&mut self, (model, price): (String, Option<Price>)) -> (String, Option<Price>) {
         let before = std::mem::replace(&mut self.request.model, model);
@@ -79,8 +87,8 @@ impl Conversation {
             for problem in problems {
                 self.journal.notice(problem);
             }
-            let commands = self.context.shared.extensions().commands.clone();
-            self.journal.tell_session(SessionEvent::Commands(commands));
+            let commands = self.context.shared.commands();
+            self.journal.emit_session(SessionEvent::Commands(commands));
         }
     }
 }

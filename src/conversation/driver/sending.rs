@@ -9,7 +9,7 @@ use crate::executor::Executor;
 use crate::protocol::Message;
 use crate::provider::Request;
 use crate::session::Record;
-use crate::tools::offered::News;
+use crate::tools::offered::NewNames;
 
 impl Conversation {
     /// Tells the person once if the cost limit has no effect.
@@ -27,12 +27,22 @@ impl Conversation {
         }
     }
 
+    /// Sends the request once its tools are known: a server may be listing them again.
+    pub(super) fn send_settled(&mut self, attempt: u32) {
+        match (self.context.tools.settling(), &mut self.exchange) {
+            (Some(settling), Some(exchange)) => {
+                exchange.waiting = Waiting::Tools(Box::pin(settling), attempt);
+            }
+            (_, _) => self.send(attempt),
+        }
+    }
+
     /// Repairs the history if necessary, and sends it.
     pub(super) fn send(&mut self, attempt: u32) {
         self.warn_of_no_price();
         self.refresh_extensions();
-        if !self.news.is_empty() {
-            let message = Message::from_user(std::mem::take(&mut self.news));
+        if !self.pending_notes.is_empty() {
+            let message = Message::from_user(std::mem::take(&mut self.pending_notes));
             self.journal.append(Record::Told { message });
         }
         if let Some(what) = self.journal.history().repairs() {
@@ -45,11 +55,12 @@ impl Conversation {
             }
             self.journal.append(Record::Repaired { what });
         }
-        let (offered, news) = self.context.tools.send();
-        if news != News::default() {
+        self.context.follow_policy();
+        let (offered, names) = self.context.tools.send();
+        if names != NewNames::default() {
             self.journal.append(Record::Offered {
-                tools: news.offered,
-                announced: news.announced,
+                tools: names.offered,
+                announced: names.announced,
             });
         }
         self.journal.append(Record::Request {

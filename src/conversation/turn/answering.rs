@@ -1,10 +1,10 @@
 //! What follows from an answer of the model, while it streams and once it is complete.
 
 use super::super::words::{
-    NOTHING_SAID, STREAM_HINT, cut_short, kept_of, not_run, refusal, silent, stream_problem,
+    EMPTY_ANSWER, STREAM_HINT, cut_short, kept_of, not_run, refusal, silent, stream_problem,
 };
 use super::names::{Names, admitted, with_all_calls};
-use super::{After, Next, Partial, Stage, Turn, Whole};
+use super::{After, CompleteAnswer, Next, Partial, Stage, Turn};
 use crate::protocol::{Block, CallRef, Ending, Message, ServerCall, StopReason, ToolCall, Usage};
 use crate::provider::{ProviderError, ProviderErrorKind, Response, StreamEvent};
 
@@ -24,6 +24,10 @@ impl Turn {
                 let call = self.answer.calls.open(&id, &mut self.numbers);
                 vec![Next::ShowInput { call, fragment }]
             }
+            StreamEvent::Serving { id, name } => {
+                let call = self.served.begin(id, &mut self.numbers);
+                vec![Next::ShowServing { call, name }]
+            }
             StreamEvent::BlockEnded(block) => self.block_ended(block),
         }
     }
@@ -31,7 +35,7 @@ impl Turn {
     fn block_ended(&mut self, block: Block) -> Vec<Next> {
         let next = match &block {
             Block::ToolUse(call) => {
-                let runs = call.input.is_object() && !self.repeated.is_too_often(call);
+                let runs = call.input.is_object() && !self.repeated.is_repeated_too_often(call);
                 let name = self.answer.calls.end(&call.id, runs, &mut self.numbers);
                 self.answer.called |= runs;
                 runs.then(|| Next::Execute(admitted(name, call)))
@@ -42,8 +46,8 @@ impl Turn {
                 None
             }
             other => {
-                let told = ServerCall::of(other);
-                let call = told.map(|it| self.served.name(&it, &mut self.numbers));
+                let server_call = ServerCall::of(other);
+                let call = server_call.map(|it| self.served.name(&it, &mut self.numbers));
                 Some(Next::Keep {
                     block: other.clone(),
                     call,
@@ -82,7 +86,7 @@ impl Turn {
                         hint: Some(STREAM_HINT.into()),
                     })
                 };
-                let mut nexts = vec![Next::TellBroken(kept_of(&error))];
+                let mut nexts = vec![Next::ReportBroken(kept_of(&error))];
                 nexts.extend(self.drain(answer.ended, answer.calls, None, response.usage, after));
                 nexts
             }
@@ -156,7 +160,7 @@ impl Turn {
         usage: Usage,
         after: After,
     ) -> Vec<Next> {
-        self.stage = Stage::Draining(Box::new(Whole {
+        self.stage = Stage::Draining(Box::new(CompleteAnswer {
             blocks,
             stop_reason,
             usage,
@@ -176,7 +180,7 @@ impl Turn {
     ) -> Vec<Next> {
         self.prompted = true;
         let calls = Names::ended(answer.tool_uses().zip(calls.iter().copied()));
-        self.stage = Stage::Draining(Box::new(Whole {
+        self.stage = Stage::Draining(Box::new(CompleteAnswer {
             origin: answer.origin.unwrap_or_else(|| self.origin.clone()),
             blocks: answer.content,
             stop_reason: None,
@@ -188,24 +192,24 @@ impl Turn {
         continuing.chain([Next::Drain]).collect()
     }
 
-    pub(super) fn drained(&mut self, mut whole: Whole) -> Vec<Next> {
-        if !whole.blocks.is_empty() || whole.stop_reason.is_some() {
+    pub(super) fn drained(&mut self, mut complete: CompleteAnswer) -> Vec<Next> {
+        if !complete.blocks.is_empty() || complete.stop_reason.is_some() {
             self.responses += 1;
             self.spent.0 += 1;
         }
-        self.used.count(whole.usage);
-        self.spent.1.count(whole.usage);
-        let message = Message::from_assistant(whole.blocks, whole.origin);
+        self.used.count(complete.usage);
+        self.spent.1.count(complete.usage);
+        let message = Message::from_assistant(complete.blocks, complete.origin);
         let mut nexts = Vec::new();
         let mut calls = Vec::new();
         for call in message.tool_uses() {
             if !call.input.is_object() {
-                self.repeated.is_too_often(call);
+                self.repeated.is_repeated_too_often(call);
             }
-            let named = whole.calls.take(&call.id, &mut self.numbers);
+            let named = complete.calls.take(&call.id, &mut self.numbers);
             calls.push(named.call);
             if !named.runs {
-                let result = not_run(call, whole.stop_reason.as_ref());
+                let result = not_run(call, complete.stop_reason.as_ref());
                 let call = admitted(named.call, call);
                 nexts.push(Next::Settle { call, result });
             }
@@ -215,30 +219,30 @@ impl Turn {
         if !blank {
             self.last_text = text;
         }
-        let said = !message.is_blank();
+        let has_text = !message.is_blank();
         // A pause without any content would be requested again with the same history, without end.
-        let paused = said && whole.stop_reason == Some(StopReason::PauseTurn);
+        let paused = has_text && complete.stop_reason == Some(StopReason::PauseTurn);
         self.pauses.count(paused && calls.is_empty());
-        let goes_on = !calls.is_empty() || paused;
-        let mut after = whole.after;
+        let continues = !calls.is_empty() || paused;
+        let mut after = complete.after;
         if calls.is_empty() {
-            let problem = cut_short(whole.stop_reason.as_ref());
-            let nothing = blank && !goes_on && after == After::Loop;
-            let problem = problem.or_else(|| nothing.then(|| NOTHING_SAID.to_owned()));
+            let problem = cut_short(complete.stop_reason.as_ref());
+            let nothing = blank && !continues && after == After::Loop;
+            let problem = problem.or_else(|| nothing.then(|| EMPTY_ANSWER.to_owned()));
             if nothing && self.is_silent() {
                 after = After::End(silent(problem));
             } else {
                 nexts.extend(problem.map(Next::Warn));
             }
         }
-        if whole.usage != Usage::default() {
-            nexts.push(Next::Count(whole.usage));
+        if complete.usage != Usage::default() {
+            nexts.push(Next::Count(complete.usage));
         }
-        if said {
+        if has_text {
             nexts.push(Next::Answer {
                 message,
-                stop_reason: whole.stop_reason,
-                usage: whole.usage,
+                stop_reason: complete.stop_reason,
+                usage: complete.usage,
             });
         }
         if !calls.is_empty() {
@@ -247,7 +251,7 @@ impl Turn {
                 then: self.repeated.note(),
             });
         }
-        nexts.extend(self.after(after, goes_on));
+        nexts.extend(self.after(after, continues));
         nexts
     }
 

@@ -1,6 +1,6 @@
 //! The calls of an answer: their ids on the wire, and their `CallRef`s.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::protocol::{Block, CallNumbers, CallRef, ServerCall, ToolCall, ToolUse, WireId};
 
@@ -64,15 +64,30 @@ impl Names {
 
 /// The calls of one answer that the provider runs.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Served(HashMap<WireId, CallRef>);
+pub struct Served {
+    names: HashMap<WireId, CallRef>,
+    /// Those whose block is still to come.
+    begun: HashSet<WireId>,
+}
 
 impl Served {
-    /// The call that a block tells of: one that is made has a new name, a result the name of its call.
-    pub fn name(&mut self, told: &ServerCall, numbers: &mut CallNumbers) -> CallRef {
-        let known = self.0.get(&told.id).copied();
-        known.filter(|_| told.made.is_none()).unwrap_or_else(|| {
+    /// A call has begun; its block follows.
+    pub fn begin(&mut self, id: WireId, numbers: &mut CallNumbers) -> CallRef {
+        let call = numbers.next();
+        self.names.insert(id.clone(), call);
+        self.begun.insert(id);
+        call
+    }
+
+    /// The call that a block tells of: one that is made has a new name unless it has begun before, a result the name of
+    /// its call.
+    pub fn name(&mut self, server_call: &ServerCall, numbers: &mut CallNumbers) -> CallRef {
+        let has_begun = self.begun.remove(&server_call.id);
+        let known = self.names.get(&server_call.id).copied();
+        let known = known.filter(|_| has_begun || server_call.made.is_none());
+        known.unwrap_or_else(|| {
             let call = numbers.next();
-            self.0.insert(told.id.clone(), call);
+            self.names.insert(server_call.id.clone(), call);
             call
         })
     }
@@ -134,12 +149,12 @@ mod tests {
         let mut served = Served::default();
         let mut name = |id: &str, made: bool| {
             let made = made.then(|| ("web_search".to_owned(), json!({}).into()));
-            let told = ServerCall {
+            let server_call = ServerCall {
                 id: id.into(),
                 made,
                 result: None,
             };
-            served.name(&told, &mut numbers).number
+            served.name(&server_call, &mut numbers).number
         };
         let names = [("a", true), ("b", true), ("a", false), ("b", false)];
         assert_eq!(names.map(|(id, made)| name(id, made)), [1, 2, 1, 2]);

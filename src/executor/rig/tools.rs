@@ -11,8 +11,8 @@ use tokio::time::timeout;
 
 use crate::permissions::Grant;
 use crate::protocol::{
-    ChoiceOption, ChoiceRequest, FileDiff, InterruptBehavior, Lacks, Level, PartOfFile, Paths,
-    Reply, Touches,
+    ChoiceOption, ChoiceRequest, FileDiff, InterruptBehavior, Level, MissingInput, PartOfFile,
+    Paths, Reply, Touches,
 };
 use crate::tools::files::part::left_out;
 use crate::tools::{Tool, ToolCx, ToolError, ToolOutput, ToolSpec, Validated};
@@ -70,8 +70,8 @@ impl<const BLOCKS: bool> Tool for Asks<BLOCKS> {
         let asking = futures_util::future::try_join_all(asking);
         let replies = match input.patience {
             None => asking.await?,
-            Some(patience) => {
-                let replies = timeout(Duration::from_millis(patience), asking).await;
+            Some(max_wait) => {
+                let replies = timeout(Duration::from_millis(max_wait), asking).await;
                 let Ok(replies) = replies else {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     return Ok(ToolOutput::text("never mind"));
@@ -91,12 +91,12 @@ impl<const BLOCKS: bool> Tool for Asks<BLOCKS> {
 }
 
 /// Changes nothing, and still wants to be confirmed.
-pub struct Insists;
+pub struct AlwaysConfirms;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct Nothing {}
 
-impl Tool for Insists {
+impl Tool for AlwaysConfirms {
     type Input = Nothing;
 
     fn spec(&self) -> ToolSpec {
@@ -163,7 +163,7 @@ impl Tool for Several {
                 let names = input.files.into_iter().map(|(name, _)| name);
                 Touches::Writes(Paths::Files(names.collect()))
             }
-            Err(_) => Touches::Unclear(Lacks::FileToWrite),
+            Err(_) => Touches::Unclear(MissingInput::FileToWrite),
         }
     }
 

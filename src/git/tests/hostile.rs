@@ -238,8 +238,8 @@ async fn a_configuration_that_never_ends_blocks_nothing() {
         .status();
     assert!(made.expect("mkfifo is there").success());
     let began = Instant::now();
-    let said = ask(&scene.programs(), &scene.root).hear().await;
-    assert_eq!(said.lines, "- Git: not known yet");
+    let output = ask(&scene.programs(), &scene.root).finish().await;
+    assert_eq!(output.lines, "- Git: not known yet");
     let decision = scene
         .decision(&scene.root, "git status", Mode::Default)
         .await;

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::{LOOKING, Scene};
+use crate::git::status::branch_of;
 
 #[tokio::test]
 async fn in_an_ordinary_repository_nothing_asks_and_the_status_is_known() {
@@ -10,10 +11,12 @@ async fn in_an_ordinary_repository_nothing_asks_and_the_status_is_known() {
          [branch \"main\"]\n\tremote = origin ; a comment\n[user]\n\tname = A \\\n B\n[core]\n\thooksPath = .husky/_",
     );
     assert_eq!(scene.open("", &LOOKING).await, Vec::<String>::new());
-    let said = scene.status(&scene.root).await;
-    assert_eq!(said.branch.as_deref(), Some("main"));
+    let output = scene.status(&scene.root).await;
+    assert_eq!(output.branch.as_deref(), Some("main"));
+    let branch = branch_of(&scene.programs(), &scene.root).await;
+    assert_eq!(branch, output.branch);
     assert_eq!(
-        said.lines,
+        output.lines,
         "- Git branch: main\n- Git status: 1 changed\n   M a.txt"
     );
 }
@@ -75,9 +78,9 @@ async fn a_repository_without_a_work_tree_asks_and_no_repository_does_not() {
     let none = Scene::empty();
     let outside = none.inspect().await;
     assert_eq!((outside.repository, outside.objection), (None, None));
-    let said = none.status(&none.root).await;
+    let output = none.status(&none.root).await;
     assert_eq!(
-        (said.branch, said.lines.as_str()),
+        (output.branch, output.lines.as_str()),
         (None, "- Git: not a repository")
     );
 }
@@ -119,12 +122,12 @@ async fn a_branch_is_one_line() {
         ),
     ] {
         scene.put(".git/HEAD", head);
-        let said = scene.status(&scene.root).await;
+        let output = scene.status(&scene.root).await;
         // git itself may not accept it as a repository.
-        let lines = said.lines.lines().filter(|line| line.contains("Ignore"));
-        assert_eq!(lines.count(), 0, "{head:?}: {said:?}");
-        if let Some(said) = said.branch {
-            assert_eq!(said, branch);
+        let lines = output.lines.lines().filter(|line| line.contains("Ignore"));
+        assert_eq!(lines.count(), 0, "{head:?}: {output:?}");
+        if let Some(output) = output.branch {
+            assert_eq!(output, branch);
         }
     }
 }

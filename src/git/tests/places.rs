@@ -18,12 +18,12 @@ fn beside() -> (Scene, PathBuf) {
 }
 
 async fn assert_not_read(scene: &Scene, what: &str) {
-    let look = scene.inspect().await;
-    assert!(look.objection.is_some(), "{what}");
-    assert_eq!(look.repository, None, "{what}");
+    let inspection = scene.inspect().await;
+    assert!(inspection.objection.is_some(), "{what}");
+    assert_eq!(inspection.repository, None, "{what}");
     assert_eq!(scene.open("", &LOOKING).await, LOOKING, "{what}");
-    let said = scene.status(&scene.root).await;
-    let text = format!("{:?} {}", said.branch, said.lines);
+    let output = scene.status(&scene.root).await;
+    let text = format!("{:?} {}", output.branch, output.lines);
     assert!(
         !text.contains("secret-plans") && !text.contains("key.pem"),
         "{what}: {text}"
@@ -105,20 +105,21 @@ async fn links_inside_of_the_repository_lead_to_no_other() {
 async fn a_work_tree_further_up_is_not_trusted() {
     let scene = Scene::new();
     scene.configure("[core]\n\tworktree = ../..");
-    let look = scene.inspect().await;
-    assert!(look.objection.is_some(), "{look:?}");
+    let inspection = scene.inspect().await;
+    assert!(inspection.objection.is_some(), "{inspection:?}");
 }
 
 #[tokio::test]
 async fn objects_of_another_repository_ask_with_an_explanation() {
     let scene = Scene::new();
     scene.git(&["clone", "-q", "--shared", ".", "../shared"]);
-    let look = scene.inspect_in("../shared").await;
+    let inspection = scene.inspect_in("../shared").await;
     assert!(
-        look.objection
+        inspection
+            .objection
             .as_ref()
             .is_some_and(|why| why.contains("uses objects of another repository")),
-        "{look:?}"
+        "{inspection:?}"
     );
     scene.git(&["clone", "-q", ".", "../whole"]);
     assert_eq!(scene.inspect_in("../whole").await.objection, None);
@@ -140,7 +141,7 @@ async fn a_workspace_that_is_a_submodule_is_ordinary() {
         dir: tempfile::tempdir().expect("a temporary directory"),
         root: sub,
     };
-    let look = alone.inspect().await;
-    assert_eq!(look.objection, None);
-    assert!(look.repository.is_some());
+    let inspection = alone.inspect().await;
+    assert_eq!(inspection.objection, None);
+    assert!(inspection.repository.is_some());
 }

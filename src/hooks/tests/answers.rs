@@ -3,11 +3,11 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::hooks::occasion::SampleCall;
 use crate::hooks::output::HookOutput;
+use crate::hooks::payload::SampleCall;
 use crate::hooks::process::{Ended, Ran};
-use crate::hooks::{Answer, Event, Hook, Occasion};
-use crate::permissions::{Cause, Decision, HookWord, Verdict, tempered};
+use crate::hooks::{Answer, Event, Hook, Payload};
+use crate::permissions::{Cause, Decision, HookDecision, Verdict, with_hooks};
 use crate::process::child;
 use crate::protocol::{CallRef, Mode, ResultBlock, ToolCall, Touches};
 
@@ -134,16 +134,16 @@ fn plain_text_is_context_for_events_that_accept_it() {
 fn exit_2_blocks_with_stderr_whatever_stdout_says() {
     let allow = r#"{"hookSpecificOutput": {"permissionDecision": "allow"}}"#;
     for event in Event::ALL {
-        let said = HookOutput::by(event, &ran(2, allow, "not here\n"));
+        let output = HookOutput::by(event, &ran(2, allow, "not here\n"));
         if event.blocks().is_some() {
-            assert_eq!(said, decides(Decision::Deny, "not here"), "{event:?}");
+            assert_eq!(output, decides(Decision::Deny, "not here"), "{event:?}");
         } else {
             assert_eq!(
-                said.problem.as_deref(),
+                output.problem.as_deref(),
                 Some("exit code 2: not here"),
                 "{event:?}"
             );
-            assert_eq!(said.decision, None);
+            assert_eq!(output.decision, None);
         }
     }
 }
@@ -187,24 +187,25 @@ fn a_deciding_hook_that_was_cut_off_means_ask() {
             ended,
             ..ran(0, "", "")
         };
-        let said = HookOutput::by(Event::PreToolUse, &ran);
+        let output = HookOutput::by(Event::PreToolUse, &ran);
         assert_eq!(
-            said.decision.map(|(decision, _)| decision),
+            output.decision.map(|(decision, _)| decision),
             Some(Decision::Ask)
         );
-        assert!(said.problem.is_some());
-        let said = HookOutput::by(Event::PostToolUse, &ran);
-        assert_eq!(said.decision, None);
-        assert!(said.problem.is_some());
+        assert!(output.problem.is_some());
+        let output = HookOutput::by(Event::PostToolUse, &ran);
+        assert_eq!(output.decision, None);
+        assert!(output.problem.is_some());
     }
 }
 
 #[test]
 fn output_that_is_not_json_is_reported_and_decides_nothing() {
-    let said = printed(Event::PreToolUse, r#"{"decision": "block""#);
-    assert_eq!(said.decision, None);
+    let output = printed(Event::PreToolUse, r#"{"decision": "block""#);
+    assert_eq!(output.decision, None);
     assert!(
-        said.problem
+        output
+            .problem
             .expect("a problem")
             .starts_with("its output is not valid JSON")
     );
@@ -220,26 +221,26 @@ fn an_unknown_decision_means_ask() {
         json!({"continue": "no"}),
         json!({"hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": "rm"}}),
     ] {
-        let said = printed(Event::PreToolUse, &output.to_string());
+        let outputs = printed(Event::PreToolUse, &output.to_string());
         assert_eq!(
-            said.decision.map(|(decision, _)| decision),
+            outputs.decision.map(|(decision, _)| decision),
             Some(Decision::Ask),
             "{output}"
         );
-        assert!(said.problem.is_some(), "{output}");
+        assert!(outputs.problem.is_some(), "{output}");
     }
 }
 
 #[test]
 fn long_texts_are_cut() {
-    let said = HookOutput::by(Event::PreToolUse, &ran(2, "", &"x".repeat(20_000)));
-    let (_, reason) = said.decision.expect("denied");
+    let output = HookOutput::by(Event::PreToolUse, &ran(2, "", &"x".repeat(20_000)));
+    let (_, reason) = output.decision.expect("denied");
     assert_eq!(
         reason.chars().filter(|letter| *letter == 'x').count(),
         10_000
     );
-    let said = HookOutput::by(Event::PreToolUse, &ran(1, "", &"line\n".repeat(5_000)));
-    assert!(said.problem.expect("a problem").lines().count() <= 12);
+    let output = HookOutput::by(Event::PreToolUse, &ran(1, "", &"line\n".repeat(5_000)));
+    assert!(output.problem.expect("a problem").lines().count() <= 12);
 }
 
 #[test]
@@ -248,11 +249,13 @@ fn deny_beats_ask_beats_allow_in_any_order() {
     for first in words {
         for second in words {
             let hooks = [hook("one"), hook("two")];
-            let said = [
+            let output = [
                 (&hooks[0], decides(first, "a")),
                 (&hooks[1], decides(second, "b")),
             ];
-            let word = Answer::of(Event::PreToolUse, said).word.expect("a word");
+            let word = Answer::of(Event::PreToolUse, output)
+                .decision
+                .expect("a word");
             let strictest = words
                 .into_iter()
                 .rfind(|word| *word == first || *word == second);
@@ -270,20 +273,20 @@ fn deny_beats_ask_beats_allow_in_any_order() {
 #[test]
 fn notes_for_person_and_model_are_combined_in_order() {
     let hooks = [hook("one"), hook("two\nlines")];
-    let say = |context: &str, message: &str| HookOutput {
+    let with_text = |context: &str, message: &str| HookOutput {
         context: Some(context.into()),
         message: Some(message.into()),
         ..HookOutput::default()
     };
-    let rewrites = |to: i32, said: HookOutput| HookOutput {
+    let rewrites = |to: i32, output: HookOutput| HookOutput {
         updated_input: Some(json!({"a": to})),
-        ..said
+        ..output
     };
     let answer = Answer::of(
         Event::PreToolUse,
         [
-            (&hooks[0], rewrites(1, say("a", "m"))),
-            (&hooks[1], rewrites(2, say("b", "n"))),
+            (&hooks[0], rewrites(1, with_text("a", "m"))),
+            (&hooks[1], rewrites(2, with_text("b", "n"))),
         ],
     );
     let second = "`two…` in settings.json";
@@ -320,12 +323,12 @@ fn hooks_make_decisions_stricter_and_never_weaker() {
         Cause::Rule(rules.ask[0].clone())
     };
     let after = |before: Verdict, word: Decision| {
-        let word = HookWord {
+        let word = HookDecision {
             decision: word,
             reason: "r".into(),
             by: "`h` in f".into(),
         };
-        let after = tempered(before, &word);
+        let after = with_hooks(before, &word);
         (
             after.decision(),
             *after.cause() == Cause::Hook("`h` in f".into()),
@@ -374,7 +377,7 @@ fn the_input_has_the_fields_of_its_event() {
     };
     let touches = Touches::Command("ls".to_owned());
     assert_eq!(
-        Occasion::post_tool_use(&call, &touches, &[ResultBlock::text("a\nb")]).input(common()),
+        Payload::post_tool_use(&call, &touches, &[ResultBlock::text("a\nb")]).input(common()),
         json!({"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
             "tool_use_id": "c1", "tool_response": {"content": "a\nb", "is_error": false, "stdout": "a\nb", "stderr": "",
             "interrupted": false}})
@@ -385,7 +388,7 @@ fn the_input_has_the_fields_of_its_event() {
         touches,
     };
     let fields = |event| {
-        let input = Occasion::sample(event, &sample).input(common());
+        let input = Payload::sample(event, &sample).input(common());
         let input = input.as_object().expect("an object");
         let mut names: Vec<String> = input.keys().cloned().collect();
         names.retain(|name| name != "session_id" && name != "hook_event_name");
@@ -482,13 +485,13 @@ proptest! {
         };
         let hook = hook("x");
         for event in Event::ALL {
-            let said = HookOutput::by(event, &ran);
-            let texts = [&said.halt, &said.context, &said.message, &said.problem];
+            let output = HookOutput::by(event, &ran);
+            let texts = [&output.halt, &output.context, &output.message, &output.problem];
             for text in texts.into_iter().flatten() {
                 prop_assert!(text.chars().count() < 11_000);
             }
-            let denies = matches!(said.decision, Some((Decision::Deny, _)));
-            let answer = Answer::of(event, [(&hook, said)]);
+            let denies = matches!(output.decision, Some((Decision::Deny, _)));
+            let answer = Answer::of(event, [(&hook, output)]);
             prop_assert_eq!(answer.blocked().is_some(), denies);
             // Only exit code 2 or JSON blocks.
             prop_assert!(code == 0 || code == 2 || !denies);

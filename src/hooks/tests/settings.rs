@@ -198,12 +198,12 @@ fn hooks_that_do_not_run_are_reported() {
     for (text, warning) in cases {
         let files = Files::new(&[(".claude/settings.json", &text)]);
         let settings = files.load(Trust::Full);
-        let [said] = &settings.warnings[..] else {
+        let [message] = &settings.warnings[..] else {
             panic!("{:?}", settings.warnings);
         };
         assert!(
-            said.contains(warning) && said.contains(".claude/settings.json"),
-            "{said}"
+            message.contains(warning) && message.contains(".claude/settings.json"),
+            "{message}"
         );
     }
 }

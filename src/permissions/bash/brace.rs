@@ -21,8 +21,8 @@ pub fn expands(raw: &str) -> bool {
             Err(TooMuch) => return true,
             Ok(None) => return false,
             Ok(Some(found)) => {
-                let amble = &rest[found.open + 1..found.close];
-                if has_comma(amble) || Sequence::parse(amble).is_some() {
+                let content = &rest[found.open + 1..found.close];
+                if has_comma(content) || Sequence::parse(content).is_some() {
                     return true;
                 }
                 rest = &rest[found.close + 1..];
@@ -68,10 +68,10 @@ impl Work {
             let Some(found) = self.next(rest)? else {
                 return joined(&results, &[rest.to_owned()], most);
             };
-            let amble = &rest[found.open + 1..found.close];
-            let middle = if has_comma(amble) {
-                self.alternatives(amble, most, depth)?
-            } else if let Some(sequence) = Sequence::parse(amble) {
+            let content = &rest[found.open + 1..found.close];
+            let middle = if has_comma(content) {
+                self.alternatives(content, most, depth)?
+            } else if let Some(sequence) = Sequence::parse(content) {
                 sequence.terms(most)?
             } else {
                 vec![rest[found.open..=found.close].to_owned()]
@@ -84,15 +84,15 @@ impl Work {
 
     fn alternatives(
         &mut self,
-        amble: &str,
+        content: &str,
         most: usize,
         depth: usize,
     ) -> Result<Vec<String>, TooMuch> {
         let mut all = Vec::new();
         let mut from = 0;
         loop {
-            let end = self.gobble(amble, from, b',')?;
-            let part = &amble[from..end.unwrap_or(amble.len())];
+            let end = self.find_closing(content, from, b',')?;
+            let part = &content[from..end.unwrap_or(content.len())];
             all.extend(self.expand(part, most, depth + 1)?);
             if all.len() > most {
                 return Err(TooMuch);
@@ -107,8 +107,8 @@ impl Work {
     /// The first pair of braces that has a comma or `..` in it.
     fn next(&mut self, text: &str) -> Result<Option<Braces>, TooMuch> {
         let mut from = 0;
-        while let Some(open) = self.gobble(text, from, b'{')? {
-            if let Some(close) = self.gobble(text, open + 1, b'}')? {
+        while let Some(open) = self.find_closing(text, from, b'{')? {
+            if let Some(close) = self.find_closing(text, open + 1, b'}')? {
                 return Ok(Some(Braces { open, close }));
             }
             from = open + 1;
@@ -118,7 +118,12 @@ impl Work {
 
     /// The position of the next `wanted` that is neither quoted nor inside other braces. A `}` is only accepted after a
     /// comma or `..`.
-    fn gobble(&mut self, text: &str, from: usize, wanted: u8) -> Result<Option<usize>, TooMuch> {
+    fn find_closing(
+        &mut self,
+        text: &str,
+        from: usize,
+        wanted: u8,
+    ) -> Result<Option<usize>, TooMuch> {
         let bytes = text.as_bytes();
         let (mut at, mut level) = (from, 0_usize);
         let mut quoted = None;
@@ -203,8 +208,8 @@ fn joined(beginnings: &[String], ends: &[String], most: usize) -> Result<Vec<Str
 }
 
 /// Whether there is a comma without a backslash. Quotes and inner braces do not matter to bash at this point.
-fn has_comma(amble: &str) -> bool {
-    let mut bytes = amble.bytes();
+fn has_comma(content: &str) -> bool {
+    let mut bytes = content.bytes();
     while let Some(byte) = bytes.next() {
         match byte {
             b',' => return true,
@@ -229,8 +234,8 @@ struct Sequence {
 }
 
 impl Sequence {
-    fn parse(amble: &str) -> Option<Self> {
-        let (first, rest) = amble.split_once("..")?;
+    fn parse(content: &str) -> Option<Self> {
+        let (first, rest) = content.split_once("..")?;
         let (last, step) = match rest.split_once("..") {
             Some((last, step)) => (last, step.parse::<i64>().ok()?),
             None => (rest, 1),

@@ -11,7 +11,7 @@ use super::classify::likely_target;
 use super::effects::EVALUATING;
 use super::expansion::{assignment_name, decode_ansi};
 use super::files::{
-    Access, Kind, accesses, brings_trees, operands, redirected, touches, writes_trees,
+    Access, Kind, accesses, copies_trees, operands, redirected, touches, writes_trees,
 };
 use super::git::past_global_options;
 use super::script::{Joint, Operator, Part, Redirect, Script, Traits, Word};
@@ -359,7 +359,7 @@ impl Walk<'_> {
             found.extend(operands(arguments, Kind::Write));
         }
         let name = base_name(&name.text);
-        let (writes, brings) = (writes_trees(name, arguments), brings_trees(name, arguments));
+        let (writes, brings) = (writes_trees(name, arguments), copies_trees(name, arguments));
         for access in &found {
             self.visitor.access(access, place.directories);
             let tree = match access.kind {

@@ -42,7 +42,7 @@ impl Reader<'_> {
 
     pub(super) fn close(&mut self, draft: &mut Draft, kind: Kind) -> Result<(), Broken> {
         draft.end_part(Joint::Sequence, &mut self.inside);
-        if draft.wanting
+        if draft.needs_command
             && draft
                 .script
                 .parts
@@ -109,7 +109,7 @@ impl Reader<'_> {
         }
         draft.end_part(Joint::Sequence, &mut self.inside);
         draft.closed = false;
-        draft.wanting = true;
+        draft.needs_command = true;
         Ok(())
     }
 

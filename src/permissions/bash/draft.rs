@@ -30,7 +30,7 @@ pub(super) struct Draft {
     /// A compound command or a header has just ended: only redirections, operators and reserved words may follow.
     pub closed: bool,
     /// An operator or a keyword wants a command to follow.
-    pub wanting: bool,
+    pub needs_command: bool,
 }
 
 impl Draft {
@@ -53,7 +53,7 @@ impl Draft {
 
     pub fn structure(&mut self, what: &'static str) {
         self.script.structure.get_or_insert(what);
-        self.wanting = false;
+        self.needs_command = false;
     }
 
     pub fn open(&mut self, kind: Kind) {
@@ -61,7 +61,7 @@ impl Draft {
         let function = self.function.take().map(|name| (name, start));
         self.frames.push(Frame { kind, function });
         self.closed = false;
-        self.wanting = true;
+        self.needs_command = true;
     }
 
     pub fn begin(&mut self, what: &'static str, kind: Kind) {
@@ -73,19 +73,19 @@ impl Draft {
     pub fn prefix(&mut self, what: &'static str) {
         self.structure(what);
         self.part.words.clear();
-        self.wanting = true;
+        self.needs_command = true;
     }
 
     pub fn define(&mut self, name: String) {
         self.structure("a shell function");
         self.function = Some(name);
-        self.wanting = true;
+        self.needs_command = true;
     }
 
     pub fn close_header(&mut self) {
         self.function = None;
         self.closed = true;
-        self.wanting = false;
+        self.needs_command = false;
     }
 
     /// Ends a part at an operator, which must have something before it.
@@ -113,7 +113,7 @@ impl Draft {
         part.nested = std::mem::take(&mut inside.scripts);
         part.effect = inside.effect.take();
         let empty = part == Part::default();
-        self.wanting &= empty && !self.closed;
+        self.needs_command &= empty && !self.closed;
         if empty {
             // `( .. ) | x`: the operator belongs to the last command.
             if self.closed

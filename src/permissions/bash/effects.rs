@@ -61,7 +61,7 @@ fn builtin_effect(words: &[Word]) -> Option<&'static str> {
         "printf" => sets_variable(arguments).then_some(ASSIGNS),
         "let" => arguments
             .iter()
-            .any(|word| looks_up(&word.text) || !word.is_literal())
+            .any(|word| evaluates_names(&word.text) || !word.is_literal())
             .then_some(EVALUATES),
         "declare" | "typeset" | "local" | "export" | "readonly" => {
             (hidden() || arguments.iter().any(integer)).then_some(EVALUATES)
@@ -84,7 +84,10 @@ fn sets_variable(arguments: &[Word]) -> bool {
 
 /// Whether there is a subscript that is more than a number. In the value of an assignment, only lists have subscripts.
 fn has_subscript(text: &str) -> bool {
-    let found = |text: &str| text.find('[').is_some_and(|at| looks_up(&text[at..]));
+    let found = |text: &str| {
+        text.find('[')
+            .is_some_and(|at| evaluates_names(&text[at..]))
+    };
     match text.split_once('=') {
         Some((name, value)) => {
             let list = value.trim_start().starts_with('(');
@@ -96,7 +99,7 @@ fn has_subscript(text: &str) -> bool {
 
 /// Whether arithmetic looks up names in this text, whose values it evaluates again. Only numbers, operators and blanks
 /// are certain not to be names.
-fn looks_up(text: &str) -> bool {
+fn evaluates_names(text: &str) -> bool {
     let certain = |character: char| {
         matches!(character, '0'..='9' | ' ' | '\t' | '\n')
             || "+-*/%<>=!&|^~?:,()@".contains(character)
@@ -147,7 +150,7 @@ impl Reader<'_> {
         if assigns(text) {
             self.effect(ASSIGNS);
         }
-        if looks_up(text) {
+        if evaluates_names(text) {
             self.effect(EVALUATES);
         }
         if !text.contains(['\'', '"', '\\']) {

@@ -139,7 +139,7 @@ fn duration(word: &Word) -> Option<f64> {
 
 /// Programs that do nothing but print their version with `--version`. Programs that first read a configuration file of
 /// the project are not included.
-pub fn only_tells_its_version(name: &str, arguments: &[Word]) -> bool {
+pub fn only_prints_version(name: &str, arguments: &[Word]) -> bool {
     matches!(name, "node" | "python3" | "gcc" | "g++" | "clang")
         && matches!(arguments, [only] if only.raw == "--version")
 }

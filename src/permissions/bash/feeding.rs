@@ -107,7 +107,7 @@ pub struct Feed<'p> {
 impl<'p> Feed<'p> {
     /// What is passed on after `part`.
     pub fn after(self, part: &'p Part) -> Self {
-        let keeps_to_itself = |operator: Operator| match operator {
+        let feeds_nothing = |operator: Operator| match operator {
             Operator::Write | Operator::WriteBoth => true,
             Operator::Read
             | Operator::ReadWrite
@@ -119,7 +119,7 @@ impl<'p> Feed<'p> {
         };
         // Only discarded errors are accepted: other redirections replace the input or add to it.
         let plain = part.redirects.iter().all(|redirect| {
-            keeps_to_itself(redirect.operator)
+            feeds_nothing(redirect.operator)
                 && redirect.target.is_literal()
                 && redirect.target.text == "/dev/null"
         });

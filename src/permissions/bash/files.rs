@@ -69,7 +69,7 @@ pub fn accesses<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
         "chmod" | "chown" | "chgrp" => CHANGE,
         _ => {
             return match named_paths(name, arguments) {
-                Some(Ok(paths)) if paths.is_empty() && looks_here(name, arguments) => {
+                Some(Ok(paths)) if paths.is_empty() && reads_shell_directory(name, arguments) => {
                     vec![Access {
                         kind: Kind::Read,
                         text: ".".to_owned(),
@@ -100,7 +100,7 @@ pub fn accesses<'w>(name: &str, arguments: &'w [Word]) -> Vec<Access<'w>> {
 }
 
 /// Whether a command without a path reads the shell's directory.
-fn looks_here(name: &str, arguments: &[Word]) -> bool {
+fn reads_shell_directory(name: &str, arguments: &[Word]) -> bool {
     match name {
         "ls" | "find" | "tree" | "du" | "rg" => true,
         "grep" | "egrep" | "fgrep" => arguments
@@ -133,7 +133,7 @@ pub fn is_plain_edit(name: &str, arguments: &[Word]) -> bool {
     known
         && flags.read(arguments).is_ok_and(|read| {
             // The names that `dir/.` copies are not known.
-            let brings = |source: &Named<'_>| matches!(base(source.text), "." | "..");
+            let copies_all = |source: &Named<'_>| matches!(base(source.text), "." | "..");
             let into = read.has(&["t", "target-directory"]);
             // With these flags the targets do not follow from the names of the sources.
             let odd = read.has(&["T", "no-target-directory", "parents"])
@@ -145,7 +145,7 @@ pub fn is_plain_edit(name: &str, arguments: &[Word]) -> bool {
             !matches!(name, "mv" | "cp")
                 || (read.operands.len() > 1 || into)
                     && !odd
-                    && !read.operands[..sources].iter().any(brings)
+                    && !read.operands[..sources].iter().any(copies_all)
         })
 }
 
@@ -167,7 +167,7 @@ pub fn writes_trees(name: &str, arguments: &[Word]) -> bool {
 }
 
 /// Whether a command copies or moves everything below its sources.
-pub fn brings_trees(name: &str, arguments: &[Word]) -> bool {
+pub fn copies_trees(name: &str, arguments: &[Word]) -> bool {
     name == "mv" || writes_trees(name, arguments)
 }
 

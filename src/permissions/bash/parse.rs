@@ -72,7 +72,7 @@ impl Reader<'_> {
             return Err(Broken("a here-document is not closed"));
         }
         draft.end_part(Joint::Sequence, &mut self.inside);
-        if draft.wanting {
+        if draft.needs_command {
             return Err(Broken("a command is missing at the end"));
         }
         if !draft.frames.is_empty() || draft.function.is_some() {
@@ -160,13 +160,13 @@ impl Reader<'_> {
             }
             (..) => {
                 draft.separate(Joint::Pipe, &mut self.inside)?;
-                draft.wanting = true;
+                draft.needs_command = true;
                 return Ok(());
             }
         };
         self.at += 1;
         draft.separate(joint, &mut self.inside)?;
-        draft.wanting = true;
+        draft.needs_command = true;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! What each known program does with its arguments.
 
-use super::everyday::{LONGEST_SLEEP, only_tells_its_version, sleep_seconds};
+use super::everyday::{LONGEST_SLEEP, only_prints_version, sleep_seconds};
 use super::files::touches;
 use super::flags::{Arguments, Named};
 use super::lists::Lists;
@@ -100,7 +100,7 @@ impl<'p> Command<'_, 'p> {
                 if matches!(flag.text.as_str(), "-d" | "--date")
                     && !day.text.contains("TZ")
                     && rest.iter().all(|word| word.text == "-u" || word.text.starts_with('+') && !pads_conversions(&word.text))),
-            name => only_tells_its_version(name, self.arguments),
+            name => only_prints_version(name, self.arguments),
         })
     }
 

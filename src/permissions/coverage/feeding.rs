@@ -38,7 +38,7 @@ impl Coverage<'_, '_> {
             starts.extend(listed);
         }
         if follow {
-            starts.extend(self.ground.directories());
+            starts.extend(self.context.directories());
         }
         if separator == Separator::Blank
             && self.finds_name(&starts, usize::MAX, &|name| name.chars().any(splits))
@@ -49,7 +49,7 @@ impl Coverage<'_, '_> {
             );
         }
         let links = follows_links(part) || feed.listers.iter().any(|lister| lists_links(lister));
-        starts.extend(self.ground.directories());
+        starts.extend(self.context.directories());
         if links && !self.links_stay(&starts) {
             return Err(LINKS_STRAY.to_owned());
         }
@@ -72,7 +72,7 @@ impl Coverage<'_, '_> {
             });
         for word in may_be_flag {
             let mut places = std::iter::once(&walk.directory).chain(&walk.others);
-            if !places.all(|from| self.ground.glob_finds_flag(&word.text, from) == Some(false)) {
+            if !places.all(|from| self.context.glob_finds_flag(&word.text, from) == Some(false)) {
                 return Err(format!(
                     "`{}` matches a name that starts with `-`, which would be read as a flag; use `./{}`",
                     word.raw, word.raw
@@ -94,6 +94,6 @@ impl Coverage<'_, '_> {
     fn finds_name(&self, starts: &[Spot], levels: usize, odd: &dyn Fn(&str) -> bool) -> bool {
         !starts
             .iter()
-            .all(|start| self.ground.any_name_below(start, levels, odd) == Some(false))
+            .all(|start| self.context.any_name_below(start, levels, odd) == Some(false))
     }
 }

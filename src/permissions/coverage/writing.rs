@@ -1,7 +1,7 @@
 //! What a command writes, as far as it is written out: redirections, and the targets of file commands.
 
 use super::super::bash::base_name;
-use super::super::bash::files::{Kind, accesses, brings_trees, is_plain_edit, redirected};
+use super::super::bash::files::{Kind, accesses, copies_trees, is_plain_edit, redirected};
 use super::super::bash::script::{Descriptor, Joint, Part, Traits, Word};
 use super::super::bash::wrappers::{is_known_safe, unwrap};
 use super::super::linked::before_glob;
@@ -31,7 +31,7 @@ impl<'r> Coverage<'r, '_> {
     }
 
     fn touches_inside(&self, name: &str, arguments: &[Word], walk: &Walk) -> bool {
-        let trees = brings_trees(name, arguments);
+        let trees = copies_trees(name, arguments);
         let copies = matches!(name, "cp" | "mv");
         accesses(name, arguments).iter().all(|access| {
             let source = copies && access.kind == Kind::Read;
@@ -40,19 +40,19 @@ impl<'r> Coverage<'r, '_> {
             let below = trees && access.text != access.word.text;
             let from = std::iter::once(&walk.directory).chain(&walk.others);
             // A copy of a link is one that the parts behind this one would write through, unseen.
-            let links = |base: &String| source && self.ground.is_link(&access.text, base);
+            let links = |base: &String| source && self.context.is_link(&access.text, base);
             !from.into_iter().any(links)
                 && self.everywhere(&access.text, walk, |spot| {
-                    let ground = self.ground;
+                    let context = self.context;
                     // A tree may be written through links in it, or bring links along.
-                    let no_links = || ground.links_below(spot).is_some_and(|l| l.is_empty());
+                    let no_links = || context.links_below(spot).is_some_and(|l| l.is_empty());
                     // What is protected in the copy is known by the names in the source.
-                    let plain = || any_protected_below(spot, ground) == Some(false);
-                    ground.contains(spot)
+                    let plain = || any_protected_below(spot, context) == Some(false);
+                    context.contains(spot)
                         && (!trees || no_links())
                         && (!trees || !source || plain())
                         && (!below || !may_hold_protected(spot))
-                        && (!target || !ground.is_shared(spot, below))
+                        && (!target || !context.is_shared(spot, below))
                 })
         })
     }
@@ -92,14 +92,14 @@ impl<'r> Coverage<'r, '_> {
     fn writes(&self, path: &str, walk: &Walk) -> Option<Basis<'r>> {
         // The other name of a file may be one that nobody would have accepted.
         let inside =
-            |spot: &Spot| self.ground.contains(spot) && !self.ground.is_shared(spot, false);
+            |spot: &Spot| self.context.contains(spot) && !self.context.is_shared(spot, false);
         if self.mode == Mode::AcceptEdits && self.everywhere(path, walk, inside) {
             return Some(Basis::Mode);
         }
         // A question would protect nothing that `tee` does not do.
         let everything = self.rules.allow.iter().find(|rule| is_whole_bash(rule));
         let allowing = |spot: &Spot| {
-            let inside = everything.filter(|_| self.ground.contains(spot));
+            let inside = everything.filter(|_| self.context.contains(spot));
             inside.or_else(|| self.allowing(EDIT, spot, Role::File))
         };
         let edits = self.mode == Mode::AcceptEdits;
@@ -108,7 +108,7 @@ impl<'r> Coverage<'r, '_> {
             return None;
         }
         let somewhere = std::iter::once(&walk.directory).chain(&walk.others);
-        let mut spots = somewhere.map(|from| self.ground.spot_literal(path, from));
+        let mut spots = somewhere.map(|from| self.context.spot_literal(path, from));
         spots.find_map(|spot| allowing(&spot)).map(Basis::Rule)
     }
 
@@ -123,11 +123,11 @@ impl<'r> Coverage<'r, '_> {
             if access.kind == Kind::Read || traits.has(Traits::BRACE) {
                 continue;
             }
-            let Some(text) = place(&access.text, traits, self.ground) else {
+            let Some(text) = place(&access.text, traits, self.context) else {
                 continue;
             };
             let text = if traits.has(Traits::TILDE) {
-                self.ground.expand(&text)
+                self.context.expand(&text)
             } else {
                 text
             };
@@ -140,7 +140,7 @@ impl<'r> Coverage<'r, '_> {
                 matches!(
                     spot.lexical.as_str(),
                     "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty"
-                ) || self.ground.contains(spot)
+                ) || self.context.contains(spot)
                     || self.allowing(EDIT, spot, Role::File).is_some()
             };
             if !self.everywhere(&text, walk, accepted) {

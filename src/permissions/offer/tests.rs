@@ -24,14 +24,14 @@ fn world() -> World<'static> {
 }
 
 fn offers(tool: &str, input: &Value) -> Option<Offer> {
-    let asked = Asked {
+    let call = CallDetails {
         tool,
         input,
         touches: touched(tool, input),
         level: Level::Dangerous,
         read_only: false,
     };
-    offer(&asked, &Rules::default(), Mode::Default, &world())
+    offer(&call, &Rules::default(), Mode::Default, &world())
 }
 
 fn offered(tool: &str, input: &Value) -> Option<String> {
@@ -204,14 +204,14 @@ fn a_directory_that_is_named_as_a_file_is_not_offered_with_everything_below_it()
         ..world()
     };
     let offered = |tool: &str, input: &Value| {
-        let asked = Asked {
+        let call = CallDetails {
             tool,
             input,
             touches: touched(tool, input),
             level: Level::Dangerous,
             read_only: false,
         };
-        offer(&asked, &Rules::default(), Mode::Default, &world).map(|offer| offer.rule)
+        offer(&call, &Rules::default(), Mode::Default, &world).map(|offer| offer.rule)
     };
     assert_eq!(offered("Read", &file(&path)), None);
     let command = format!("stat {path}");
@@ -239,14 +239,14 @@ fn an_ask_rule_leaves_nothing_to_offer() {
     let added = rules.add(RuleList::Ask, "Bash(git push:*)", &source);
     assert_eq!(added, Ok(None));
     let input = json!({ "command": "git push" });
-    let asked = Asked {
+    let call = CallDetails {
         tool: "Bash",
         input: &input,
         touches: touched("Bash", &input),
         level: Level::Dangerous,
         read_only: false,
     };
-    assert_eq!(offer(&asked, &rules, Mode::Default, &world()), None);
+    assert_eq!(offer(&call, &rules, Mode::Default, &world()), None);
 }
 
 #[test]
@@ -273,14 +273,14 @@ proptest! {
             ("Edit", file(&path)),
             ("Read", file(&path)),
         ] {
-            let asked = Asked { tool, input: &input, touches: touched(tool, &input), level: Level::Dangerous, read_only: false };
-            let offer = offer(&asked, &Rules::default(), Mode::Default, &world());
+            let call = CallDetails { tool, input: &input, touches: touched(tool, &input), level: Level::Dangerous, read_only: false };
+            let offer = offer(&call, &Rules::default(), Mode::Default, &world());
             for rule in offer.into_iter().flat_map(|offer| [Some(offer.rule), offer.wider]).flatten() {
                 let mut rules = Rules::default();
                 prop_assert_eq!(check_rule(&rule), Ok(()));
                 let added = rules.add(RuleList::Allow, &rule, &Source::Session);
                 prop_assert_eq!(added, Ok(None));
-                let decision = decide(&asked, &rules, Mode::Default, &world()).decision;
+                let decision = decide(&call, &rules, Mode::Default, &world()).decision;
                 prop_assert_eq!(decision, Decision::Allow);
             }
         }

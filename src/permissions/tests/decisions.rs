@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Call, touched};
-use crate::permissions::{Asked, Decision, NoLinks, Rules, World, decide};
+use crate::permissions::{CallDetails, Decision, NoLinks, Rules, World, decide};
 use crate::protocol::{Level, Mode};
 
 #[test]
@@ -212,14 +212,14 @@ fn levels_decide_for_tools_without_rules_of_their_own() {
     };
     let input = json!({});
     let decided = |level, mode| {
-        let asked = Asked {
+        let call = CallDetails {
             tool: "Custom",
             input: &input,
             touches: touched("Custom", &input),
             level,
             read_only: false,
         };
-        decide(&asked, &Rules::default(), mode, &world).decision
+        decide(&call, &Rules::default(), mode, &world).decision
     };
     assert_eq!(decided(Level::Safe, Mode::Default), Decision::Allow);
     assert_eq!(decided(Level::Confirm, Mode::Default), Decision::Ask);
@@ -230,7 +230,7 @@ fn levels_decide_for_tools_without_rules_of_their_own() {
     );
     assert_eq!(decided(Level::Confirm, Mode::Plan), Decision::Deny);
     let input = json!({ "file_path": "/home/u/.config/agent-tui/x", "content": "" });
-    let asked = Asked {
+    let call = CallDetails {
         tool: "Write",
         input: &input,
         touches: touched("Write", &input),
@@ -238,7 +238,7 @@ fn levels_decide_for_tools_without_rules_of_their_own() {
         read_only: false,
     };
     assert_eq!(
-        decide(&asked, &Rules::default(), Mode::AcceptEdits, &world).cause,
+        decide(&call, &Rules::default(), Mode::AcceptEdits, &world).cause,
         crate::permissions::Cause::ProtectedPath
     );
 }
@@ -257,14 +257,14 @@ fn relative_paths_start_where_the_shell_stands() {
     };
     let decided = |command: &str| {
         let input = json!({ "command": command });
-        let asked = Asked {
+        let call = CallDetails {
             tool: "Bash",
             input: &input,
             touches: touched("Bash", &input),
             level: Level::Dangerous,
             read_only: false,
         };
-        decide(&asked, &Rules::default(), Mode::Default, &world).decision
+        decide(&call, &Rules::default(), Mode::Default, &world).decision
     };
     assert_eq!(decided("cat ../a"), Decision::Allow);
     assert_eq!(decided("cat ../../a"), Decision::Ask);

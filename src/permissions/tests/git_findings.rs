@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::super::{Asked, Decision, Remembered, Rules, World, decide};
+use super::super::{CallDetails, Decision, Remembered, Rules, World, decide};
 use super::super::{RuleList, Source};
 use super::{Call, accepted, refused, touched};
 use crate::protocol::{Level, Mode};
@@ -29,14 +29,14 @@ fn decided(cwd: &Path, toplevel: &Path, command: &str, deny: &str) -> Decision {
         links: &links,
     };
     let input = json!({ "command": command });
-    let asked = Asked {
+    let call = CallDetails {
         tool: "Bash",
         input: &input,
         touches: touched("Bash", &input),
         level: Level::Dangerous,
         read_only: true,
     };
-    decide(&asked, &rules, Mode::Default, &world).decision
+    decide(&call, &rules, Mode::Default, &world).decision
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn a_link_whose_target_is_no_text_is_never_inside() {
     use std::os::unix::ffi::OsStrExt;
     use std::path::{Path, PathBuf};
 
-    use crate::permissions::{Asked, Decision, Links, Rules, World, decide};
+    use crate::permissions::{CallDetails, Decision, Links, Rules, World, decide};
     use crate::protocol::{Level, Mode};
 
     struct Odd;
@@ -283,13 +283,13 @@ fn a_link_whose_target_is_no_text_is_never_inside() {
         links: &Odd,
     };
     let input = serde_json::json!({"file_path": "/repo/a/passwd"});
-    let asked = Asked {
+    let call = CallDetails {
         tool: "Read",
         input: &input,
         touches: touched("Read", &input),
         level: Level::Safe,
         read_only: true,
     };
-    let verdict = decide(&asked, &Rules::default(), Mode::Default, &world);
+    let verdict = decide(&call, &Rules::default(), Mode::Default, &world);
     assert_eq!(verdict.decision, Decision::Ask);
 }

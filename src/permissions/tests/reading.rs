@@ -10,7 +10,7 @@ use crate::permissions::bash::classify::classify_by;
 use crate::permissions::bash::lists::Lists;
 use crate::permissions::bash::{is_concurrency_safe, read};
 use crate::permissions::world::RealLinks;
-use crate::permissions::{Asked, Decision, Rules, World, decide};
+use crate::permissions::{CallDetails, Decision, Rules, World, decide};
 use crate::protocol::{Level, Mode};
 
 /// What is decided about a command in a real directory, without rules.
@@ -26,14 +26,14 @@ fn decided_in(directory: &Path, command: &str) -> Decision {
         links: &RealLinks,
     };
     let input = json!({ "command": command });
-    let asked = Asked {
+    let call = CallDetails {
         tool: "Bash",
         input: &input,
         touches: touched("Bash", &input),
         level: Level::Confirm,
         read_only: false,
     };
-    decide(&asked, &Rules::default(), Mode::Default, &world).decision
+    decide(&call, &Rules::default(), Mode::Default, &world).decision
 }
 
 fn workspace(files: &[&str]) -> tempfile::TempDir {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Call, accepted, refused, touched};
 use crate::permissions::world::RealLinks;
-use crate::permissions::{Asked, Decision, Rules, World, decide};
+use crate::permissions::{CallDetails, Decision, Rules, World, decide};
 use crate::protocol::{Level, Mode};
 
 const BYPASS: &str = "bypassPermissions";
@@ -106,14 +106,14 @@ fn accepted_in(root: &Path, command: &str) -> bool {
         protected_files: Vec::new(),
         links: &RealLinks,
     };
-    let asked = Asked {
+    let call = CallDetails {
         tool: "Bash",
         input: &json!({ "command": command }),
         touches: touched("Bash", &json!({ "command": command })),
         level: Level::Confirm,
         read_only: false,
     };
-    decide(&asked, &Rules::default(), Mode::AcceptEdits, &world).decision == Decision::Allow
+    decide(&call, &Rules::default(), Mode::AcceptEdits, &world).decision == Decision::Allow
 }
 
 /// A directory with these files in it.

@@ -45,7 +45,8 @@ fn rules_that_will_surprise_their_author_are_warned_about() {
     for text in [
         "bash",
         "bash(ls)",
-        "Nonsense",
+        "Bahs(rm:*)",
+        "Wirte",
         "Write(docs/**)",
         "Glob(src/**)",
         "Grep(x)",

@@ -26,30 +26,30 @@ const CHANGES: [&str; 12] = [
 
 /// What the sandbox blocked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tried {
+pub enum BlockedAccess {
     Read(String),
     Write(String),
     Run(String),
     Network,
 }
 
-impl fmt::Display for Tried {
+impl fmt::Display for BlockedAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Tried::Read(path) => write!(f, "it tried to read `{path}`"),
-            Tried::Write(path) => write!(f, "it tried to write `{path}`"),
-            Tried::Run(path) => write!(f, "it tried to run `{path}`"),
-            Tried::Network => f.write_str("it tried to use the network"),
+            BlockedAccess::Read(path) => write!(f, "it tried to read `{path}`"),
+            BlockedAccess::Write(path) => write!(f, "it tried to write `{path}`"),
+            BlockedAccess::Run(path) => write!(f, "it tried to run `{path}`"),
+            BlockedAccess::Network => f.write_str("it tried to use the network"),
         }
     }
 }
 
 /// What the sandbox blocked, judging by the command's output. A refusal that the person's own rights explain does not
 /// come from the sandbox.
-pub fn tried(output: &str, policy: &Policy, cwd: &Path) -> Option<Tried> {
+pub fn blocked_access(output: &str, policy: &Policy, cwd: &Path) -> Option<BlockedAccess> {
     output.lines().find_map(|line| {
         if NO_NETWORK.iter().any(|complaint| line.contains(complaint)) {
-            return Some(Tried::Network);
+            return Some(BlockedAccess::Network);
         }
         let (before, after) = REFUSED.iter().find_map(|words| line.split_once(words))?;
         let name = path_in(before, after)?;
@@ -57,7 +57,7 @@ pub fn tried(output: &str, policy: &Policy, cwd: &Path) -> Option<Tried> {
     })
 }
 
-fn blamed(name: &str, complaint: &str, policy: &Policy, cwd: &Path) -> Option<Tried> {
+fn blamed(name: &str, complaint: &str, policy: &Policy, cwd: &Path) -> Option<BlockedAccess> {
     let path = resolved(&cwd.join(name));
     let below = |known: &PathBuf| path.starts_with(known);
     let (runs, writes) = (policy.runs().any(below), policy.writes.iter().any(below));
@@ -67,16 +67,16 @@ fn blamed(name: &str, complaint: &str, policy: &Policy, cwd: &Path) -> Option<Tr
     let changes = CHANGES.iter().any(|word| complaint.contains(word));
     let readable = runs || writes || policy.reads().any(below);
     if !changes && !readable && may(&path, Access::READ_OK) {
-        return Some(Tried::Read(name.to_owned()));
+        return Some(BlockedAccess::Read(name.to_owned()));
     }
     if !changes && path.is_file() && may(&path, Access::EXEC_OK) && !runs {
-        return Some(Tried::Run(name.to_owned()));
+        return Some(BlockedAccess::Run(name.to_owned()));
     }
     let there = may(&path, Access::WRITE_OK);
     let parent = path
         .parent()
         .is_some_and(|parent| may(parent, Access::WRITE_OK));
-    (!writes && (there || parent)).then(|| Tried::Write(name.to_owned()))
+    (!writes && (there || parent)).then(|| BlockedAccess::Write(name.to_owned()))
 }
 
 /// The path with its links followed, as far as it exists.

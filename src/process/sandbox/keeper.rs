@@ -15,7 +15,7 @@ use super::{Policy, landlock, privileges, seccomp};
 type Job = Box<dyn FnOnce() + Send>;
 
 /// Does `work` on a thread that is restricted by `policy`. It gets the version of Landlock.
-pub fn on_held_thread<T: Send + 'static>(
+pub fn on_restricted_thread<T: Send + 'static>(
     policy: &Policy,
     work: impl FnOnce(u32) -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {

@@ -70,7 +70,7 @@ pub fn restrict(policy: &Policy) -> io::Result<u32> {
 fn restricted(policy: &Policy) -> Result<RestrictionStatus, RulesetError> {
     let reading = AccessFs::ReadFile | AccessFs::ReadDir;
     let changing = AccessFs::from_all(KNOWN) & !AccessFs::Execute;
-    let opened = policy.ground.opened.0.iter();
+    let opened = policy.base.opened.0.iter();
     let rules = opened.map(|(place, access)| Ok(PathBeneath::new(place, *access)));
     Ruleset::default()
         .handle_access(AccessFs::from_all(KNOWN))?

@@ -29,7 +29,7 @@ use std::sync::{Arc, OnceLock};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use blame::{Tried, tried};
+pub use blame::{BlockedAccess, blocked_access};
 
 /// Whether commands that run without asking are sandboxed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -47,7 +47,7 @@ pub enum Unasked {
 /// What a sandboxed command may access. Everything else is refused.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
-    ground: Arc<Ground>,
+    base: Arc<BaseAccess>,
     /// What else may be read.
     reads: Vec<PathBuf>,
     /// Directories in which anything may be changed.
@@ -59,7 +59,7 @@ pub struct Policy {
 
 /// What a sandboxed command may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hold {
+pub enum SandboxMode {
     /// It only reads.
     Reading,
     /// It changes files in the working directories, which the mode allows.
@@ -69,7 +69,7 @@ pub enum Hold {
 /// What all sandboxed commands of a workspace may access. Determined once, because it takes longer than starting a
 /// command.
 #[derive(Debug, Default)]
-pub struct Ground {
+pub struct BaseAccess {
     working: Vec<PathBuf>,
     /// Files and directories, with everything below them.
     reads: Vec<PathBuf>,
@@ -81,7 +81,7 @@ pub struct Ground {
 
 /// What one command may access in addition.
 #[derive(Debug, Clone, Copy)]
-pub struct Besides<'b> {
+pub struct ExtraAccess<'b> {
     /// A directory of its own.
     pub temporary: Option<&'b Path>,
     pub reads: &'b [PathBuf],
@@ -89,7 +89,7 @@ pub struct Besides<'b> {
     pub processes: bool,
 }
 
-impl Ground {
+impl BaseAccess {
     /// `working` directories may be read completely; programs are searched in the directories of `path`.
     pub fn new(working: Vec<PathBuf>, path: &[PathBuf], home: &Path) -> Self {
         let system = system::READS.iter().map(PathBuf::from);
@@ -115,30 +115,30 @@ impl Ground {
 }
 
 impl Policy {
-    pub fn new(ground: Arc<Ground>, hold: Hold, besides: &Besides<'_>) -> Self {
-        let mut reads = besides.reads.to_vec();
-        if besides.processes {
+    pub fn new(base: Arc<BaseAccess>, mode: SandboxMode, extra: &ExtraAccess<'_>) -> Self {
+        let mut reads = extra.reads.to_vec();
+        if extra.processes {
             reads.push(PathBuf::from("/proc"));
         }
-        let mut writes = Vec::from_iter(besides.temporary.map(Path::to_owned));
-        match hold {
-            Hold::Reading => {}
-            Hold::Editing => writes.extend(ground.working.iter().cloned()),
+        let mut writes = Vec::from_iter(extra.temporary.map(Path::to_owned));
+        match mode {
+            SandboxMode::Reading => {}
+            SandboxMode::Editing => writes.extend(base.working.iter().cloned()),
         }
         Self {
-            ground,
+            base,
             reads,
             writes,
-            attributes: hold == Hold::Editing,
+            attributes: mode == SandboxMode::Editing,
         }
     }
 
     fn reads(&self) -> impl Iterator<Item = &PathBuf> {
-        self.ground.reads.iter().chain(&self.reads)
+        self.base.reads.iter().chain(&self.reads)
     }
 
     fn runs(&self) -> impl Iterator<Item = &PathBuf> {
-        self.ground.runs.iter()
+        self.base.runs.iter()
     }
 }
 
@@ -153,7 +153,7 @@ pub enum State {
 }
 
 impl State {
-    pub fn holds(&self) -> bool {
+    pub fn sandboxes(&self) -> bool {
         match self {
             State::Landlock(_) | State::Seatbelt => true,
             State::Nothing(_) => false,
@@ -179,7 +179,7 @@ pub fn state() -> &'static State {
 
 #[cfg(target_os = "linux")]
 fn probe() -> State {
-    match keeper::on_held_thread(&Policy::default(), Ok) {
+    match keeper::on_restricted_thread(&Policy::default(), Ok) {
         Ok(version) => State::Landlock(version),
         Err(error) => State::Nothing(error.to_string()),
     }
@@ -219,7 +219,7 @@ pub fn start<T: Send + 'static>(
     policy: &Policy,
     start: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    keeper::on_held_thread(policy, |_| start())
+    keeper::on_restricted_thread(policy, |_| start())
 }
 
 /// Starts a process restricted by `policy`. It must have been [`wrapped`].

@@ -44,15 +44,15 @@ fn quoted(path: &Path) -> String {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::Ground;
+    use super::super::BaseAccess;
     use super::{Policy, profile};
 
     #[test]
     fn a_profile_refuses_what_it_does_not_name() {
         let policy = Policy {
-            ground: Arc::new(Ground {
+            base: Arc::new(BaseAccess {
                 runs: vec!["/usr".into()],
-                ..Ground::default()
+                ..BaseAccess::default()
             }),
             reads: vec!["/project/a \"b\"".into()],
             writes: vec!["/tmp/own".into()],

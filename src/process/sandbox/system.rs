@@ -75,9 +75,9 @@ pub fn programs(path: &[PathBuf], working: &[PathBuf]) -> Vec<PathBuf> {
 
 /// The libraries next to the directories of PATH, as with `bin` and `lib` of a virtual environment.
 pub fn libraries(path: &[PathBuf], working: &[PathBuf]) -> Vec<PathBuf> {
-    let beside = |bin: &PathBuf| Some(bin.canonicalize().ok()?.parent()?.join("lib"));
+    let library_directory = |bin: &PathBuf| Some(bin.canonicalize().ok()?.parent()?.join("lib"));
     path.iter()
-        .filter_map(beside)
+        .filter_map(library_directory)
         .filter(|lib| {
             let real = lib.canonicalize();
             real.is_ok_and(|real| &real == lib && !working.iter().any(|one| real.starts_with(one)))

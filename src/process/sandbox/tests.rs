@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use super::{Besides, Ground, Hold, Policy, State, Tried, start, state, system, tried};
+use super::{
+    BaseAccess, BlockedAccess, ExtraAccess, Policy, SandboxMode, State, blocked_access, start,
+    state, system,
+};
 
 /// A workspace with files next to it, and a temporary directory for the command.
 struct Rig {
@@ -32,32 +35,32 @@ impl Rig {
         }
     }
 
-    fn policy(&self, hold: Hold) -> Policy {
-        let ground = Ground::new(vec![self.work.clone()], &[], &self.root.join("home"));
-        let besides = Besides {
+    fn policy(&self, mode: SandboxMode) -> Policy {
+        let base = BaseAccess::new(vec![self.work.clone()], &[], &self.root.join("home"));
+        let extra = ExtraAccess {
             temporary: Some(&self.own),
             reads: &[],
             processes: false,
         };
-        Policy::new(Arc::new(ground), hold, &besides)
+        Policy::new(Arc::new(base), mode, &extra)
     }
 
-    fn run(&self, hold: Hold, script: &str) -> Output {
+    fn run(&self, mode: SandboxMode, script: &str) -> Output {
         let mut command = Command::new("bash");
         command
             .args(["-c", script])
             .current_dir(&self.work)
             .env("TMPDIR", &self.own)
             .env("LC_ALL", "C");
-        start(&self.policy(hold), move || command.output()).expect("it starts")
+        start(&self.policy(mode), move || command.output()).expect("it starts")
     }
 
     /// What the sandbox blocked in a script.
-    fn held(&self, script: &str) -> Option<Tried> {
-        let output = self.run(Hold::Reading, script);
+    fn blocked_in(&self, script: &str) -> Option<BlockedAccess> {
+        let output = self.run(SandboxMode::Reading, script);
         assert!(!output.status.success(), "{script}: {output:?}");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        tried(&said, &self.policy(Hold::Reading), &self.work)
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        blocked_access(&stderr, &self.policy(SandboxMode::Reading), &self.work)
     }
 
     fn exists(&self, name: &str) -> bool {
@@ -92,7 +95,7 @@ fn reading_the_workspace_works() {
         ("timeout 0.1 sleep 5; echo $?", "124\n"),
         ("id -u >/dev/null && ls -l file | wc -l", "1\n"),
     ] {
-        let output = rig.run(Hold::Reading, script);
+        let output = rig.run(SandboxMode::Reading, script);
         assert_eq!(
             String::from_utf8_lossy(&output.stdout),
             expected,
@@ -123,8 +126,8 @@ fn nothing_is_written() {
         ("echo x > ../beside", "../beside"),
         ("sh -c 'echo x > ../beside'", "../beside"),
     ] {
-        let wanted = Some(Tried::Write(path.to_owned()));
-        assert_eq!(rig.held(script), wanted, "{script}");
+        let wanted = Some(BlockedAccess::Write(path.to_owned()));
+        assert_eq!(rig.blocked_in(script), wanted, "{script}");
     }
     assert_eq!(
         std::fs::read_to_string(rig.work.join("file")).expect("it is there"),
@@ -149,8 +152,8 @@ fn nothing_outside_is_read() {
     ] {
         // If it is not readable anyway, the sandbox did not block it.
         let readable = std::fs::read(rig.work.join(path)).is_ok() || path == "..";
-        let wanted = readable.then(|| Tried::Read(path.to_owned()));
-        assert_eq!(rig.held(script), wanted, "{script}");
+        let wanted = readable.then(|| BlockedAccess::Read(path.to_owned()));
+        assert_eq!(rig.blocked_in(script), wanted, "{script}");
     }
 }
 
@@ -162,9 +165,9 @@ fn nothing_of_the_workspace_runs() {
     let rig = Rig::new();
     std::fs::copy("/bin/true", rig.work.join("program")).expect("a copy");
     std::fs::copy("/bin/true", rig.own.join("program")).expect("a copy");
-    let wanted = Some(Tried::Run("./program".to_owned()));
-    assert_eq!(rig.held("./program"), wanted);
-    let output = rig.run(Hold::Reading, "\"$TMPDIR/program\"");
+    let wanted = Some(BlockedAccess::Run("./program".to_owned()));
+    assert_eq!(rig.blocked_in("./program"), wanted);
+    let output = rig.run(SandboxMode::Reading, "\"$TMPDIR/program\"");
     assert_eq!(output.status.code(), Some(126), "{output:?}");
 }
 
@@ -176,10 +179,13 @@ fn there_is_no_network_and_no_other_process_to_signal() {
     let rig = Rig::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("bound").port();
-    let wanted = Some(Tried::Network);
-    assert_eq!(rig.held(&format!(": < /dev/tcp/127.0.0.1/{port}")), wanted);
+    let wanted = Some(BlockedAccess::Network);
+    assert_eq!(
+        rig.blocked_in(&format!(": < /dev/tcp/127.0.0.1/{port}")),
+        wanted
+    );
     let mut sleeper = Command::new("sleep").arg("60").spawn().expect("sleep");
-    rig.held(&format!("kill -9 {}", sleeper.id()));
+    rig.blocked_in(&format!("kill -9 {}", sleeper.id()));
     assert_eq!(sleeper.try_wait().expect("asked"), None);
     sleeper.kill().expect("it still runs");
     sleeper.wait().expect("it ends");
@@ -192,12 +198,12 @@ fn a_command_that_edits_stays_in_the_workspace() {
     }
     let rig = Rig::new();
     let output = rig.run(
-        Hold::Editing,
+        SandboxMode::Editing,
         "mkdir -p a && cp -p file a/b && mv a/b a/c && touch d",
     );
     assert!(output.status.success(), "{output:?}");
     assert!(rig.exists("work/a/c") && rig.exists("work/d"));
-    let output = rig.run(Hold::Editing, "cp file ../beside");
+    let output = rig.run(SandboxMode::Editing, "cp file ../beside");
     assert!(!output.status.success(), "{output:?}");
     assert!(!rig.exists("beside"));
 }
@@ -232,13 +238,13 @@ fn programs_run_only_from_outside_the_working_directories() {
 #[test]
 fn a_refusal_that_does_not_come_from_the_sandbox_is_not_explained() {
     let rig = Rig::new();
-    let policy = rig.policy(Hold::Reading);
-    for said in [
+    let policy = rig.policy(SandboxMode::Reading);
+    for stderr in [
         "",
         "cat: nothing: No such file or directory",
         "ls: cannot open directory '/no/such/place': Permission denied",
         "Permission denied",
     ] {
-        assert_eq!(tried(said, &policy, &rig.work), None, "{said}");
+        assert_eq!(blocked_access(stderr, &policy, &rig.work), None, "{stderr}");
     }
 }

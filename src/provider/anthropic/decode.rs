@@ -160,7 +160,7 @@ impl provider::Decoder for Decoder {
         } = std::mem::take(self);
         self.over = true;
         let reason = response.stop_reason_raw.clone().map(StopReason::from);
-        wire::seal(&mut response, stopped || reason.is_some(), reason);
+        wire::complete(&mut response, stopped || reason.is_some(), reason);
         // Stable: of two blocks with one index, the one that came first stays first.
         slots.sort_by_key(|slot| slot.index);
         for slot in slots {

@@ -29,7 +29,7 @@ pub enum Thinking {
     #[default]
     ByModel,
     /// Nothing: the model's own default.
-    Unsaid,
+    Unset,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub fn body(request: &Request, options: &Options) -> Value {
         Thinking::ByModel if thinks_adaptively(&request.model) => {
             body["thinking"] = json!({"type": "adaptive", "display": "summarized"});
         }
-        Thinking::ByModel | Thinking::Unsaid => {}
+        Thinking::ByModel | Thinking::Unset => {}
     }
     if let Some(effort) = &options.effort {
         body["output_config"] = json!({"effort": effort});

@@ -6,6 +6,7 @@ use super::calls::{self, Call};
 use super::grammar::Step;
 use super::progress::{Past, State, failed, one_call, well, whole};
 use super::report::{Part, code, first_lines};
+use crate::protocol::ToolResult;
 
 /// What each subagent searches: its description, and its files.
 const PLACES: [(&str, &str); 3] = [
@@ -26,7 +27,7 @@ pub(super) fn agents(step: &Step, past: &mut Past<'_>, regex: &str) -> State {
         .collect();
     match past.take_all(calls) {
         Err(missing) => State::Wants {
-            saying: format!(
+            announcement: format!(
                 "Three subagents search for {} at the same time.",
                 code(regex)
             ),
@@ -38,16 +39,32 @@ pub(super) fn agents(step: &Step, past: &mut Past<'_>, regex: &str) -> State {
             }
             let parts = PLACES.iter().zip(results).flat_map(|((about, _), result)| {
                 // It is in the form of an answer already. The last line says what it took.
-                let said = result.as_text();
-                let said = said
+                let report = result.as_text();
+                let report = report
                     .trim_end()
                     .rsplit_once('\n')
-                    .map_or("", |(said, _)| said);
-                let said = first_lines(said, AGENT_LINES);
-                [Part::Sentence(format!("**{about}**\n\n{said}\n"))]
+                    .map_or("", |(report, _)| report);
+                let report = with_fences_closed(first_lines(report, AGENT_LINES));
+                [Part::Sentence(format!("**{about}**\n\n{report}\n"))]
             });
             well(parts.collect())
         }
+    }
+}
+
+/// A fence whose end was cut off would swallow the text behind it.
+fn with_fences_closed(text: String) -> String {
+    let open = text.lines().fold(None, |open: Option<&str>, line| {
+        let fence = &line[..line.len() - line.trim_start_matches('`').len()];
+        match open {
+            Some(begun) if fence == begun => None,
+            None if fence.len() >= 3 => Some(fence),
+            open => open,
+        }
+    });
+    match open {
+        Some(fence) => format!("{text}\n{fence}"),
+        None => text,
     }
 }
 
@@ -77,29 +94,72 @@ pub(super) fn ask(step: &Step, past: &mut Past<'_>) -> State {
             "multiSelect": true,
         },
     ]);
-    let saying = "Two questions, to show how a model asks you.".to_owned();
-    one_call(step, past, calls::ask(&questions), saying, whole)
+    let announcement = "Two questions, to show how a model asks you.".to_owned();
+    one_call(step, past, calls::ask(&questions), announcement, whole)
 }
 
-/// Plan mode, and a plan to approve.
+/// Plan mode, and a plan to approve. Results are recognized by the words of their tools.
 pub(super) fn plan(step: &Step, past: &mut Past<'_>, task: &str) -> State {
     let enter = calls::enter_plan_mode();
     match past.take(&enter) {
         None => {
             return State::Wants {
-                saying: "Entering plan mode.".to_owned(),
+                announcement: "Entering plan mode.".to_owned(),
                 calls: vec![enter],
             };
         }
         Some(result) if result.is_error => return failed(step, result),
+        Some(result) if result.as_text().contains("does not want a plan") => {
+            return sentence("You wanted no plan, so nothing needs approval.".to_owned());
+        }
         Some(_) => {}
     }
     let plan = format!(
         "# Plan: {task}\n\n1. **Look**: find the files that matter.\n2. **Change**: one small step after the other.\n\
          3. **Check**: run the tests.\n\nAn example of a plan: approving it changes nothing.\n"
     );
-    let saying = "This is the plan.".to_owned();
-    one_call(step, past, calls::exit_plan_mode(&plan), saying, whole)
+    let exit = calls::exit_plan_mode(&plan);
+    match past.take(&exit) {
+        None => State::Wants {
+            announcement: "This is the plan.".to_owned(),
+            calls: vec![exit],
+        },
+        Some(result) => answer_to_plan(step, result),
+    }
+}
+
+fn answer_to_plan(step: &Step, result: &ToolResult) -> State {
+    let text = result.as_text();
+    if text.contains("Plan mode is not on") {
+        return sentence(
+            "You left plan mode before the plan was shown. Nothing was changed.".to_owned(),
+        );
+    }
+    if result.is_error {
+        return failed(step, result);
+    }
+    if text.starts_with("The user wants to keep planning") {
+        return sentence(
+            "Plan mode stays on. Enter `plan` and what should be different, or leave plan mode with Shift+Tab."
+                .to_owned(),
+        );
+    }
+    let approved = "You approved the plan. It is an example, so nothing was changed.".to_owned();
+    match text.split_once("with changes") {
+        None => sentence(approved),
+        Some((_, changed)) => {
+            let plan = changed.split_once("\n\n").map_or("", |(_, plan)| plan);
+            well(vec![
+                Part::Sentence(approved),
+                Part::Sentence("This is the plan with your changes:".to_owned()),
+                Part::Quote(whole(plan)),
+            ])
+        }
+    }
+}
+
+fn sentence(words: String) -> State {
+    well(vec![Part::Sentence(words)])
 }
 
 #[cfg(test)]
@@ -150,9 +210,18 @@ mod tests {
         given(&mut messages, first, &results);
         let last = answer(&messages, &tools, Form::Plain);
         assert!(calls(&last).is_empty());
-        let said = text(&last);
-        assert!(said.contains("**search the code**\n\none"), "{said}");
-        assert!(!said.contains("(explore"), "{said}");
+        let report = text(&last);
+        assert!(report.contains("**search the code**\n\none"), "{report}");
+        assert!(!report.contains("(explore"), "{report}");
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_inside_a_fence_ends_with_it() {
+        let long = format!("````\n{}````\nafter", "line\n".repeat(30));
+        let cut = super::with_fences_closed(super::first_lines(&long, 20));
+        assert!(cut.ends_with("more lines\n````"), "{cut}");
+        let whole = "```\na\n```\nb".to_owned();
+        assert_eq!(super::with_fences_closed(whole.clone()), whole);
     }
 
     #[test]
@@ -177,8 +246,42 @@ mod tests {
         let second = answer(&messages, &tools, Form::Plain);
         let plan = calls(&second)[0].input["plan"].as_str().unwrap_or_default();
         assert!(plan.starts_with("# Plan: tidy the README"), "{plan}");
-        given(&mut messages, second, &["Approved."]);
-        assert!(calls(&answer(&messages, &tools, Form::Plain)).is_empty());
+        for (result, words) in [
+            (
+                "The user has approved the plan. Carry it out now, as it stands here:\n\n1. look",
+                "You approved the plan.",
+            ),
+            (
+                "The user has approved the plan with changes. Carry it out now, as it stands here:\n\n1. look twice",
+                "1. look twice",
+            ),
+            (
+                "The user wants to keep planning: more tests. Plan mode stays on",
+                "Plan mode stays on.",
+            ),
+        ] {
+            let mut messages = messages.clone();
+            given(&mut messages, second.clone(), &[result]);
+            let last = answer(&messages, &tools, Form::Plain);
+            assert!(calls(&last).is_empty());
+            assert!(text(&last).contains(words), "{}", text(&last));
+            assert!(!text(&last).contains("failed"), "{}", text(&last));
+        }
+    }
+
+    #[test]
+    fn a_plan_that_you_do_not_want_is_not_presented() {
+        let tools = offer(&["EnterPlanMode", "ExitPlanMode"]);
+        let mut messages = vec![Message::user("plan tidy the README")];
+        let first = answer(&messages, &tools, Form::Plain);
+        given(
+            &mut messages,
+            first,
+            &["The user does not want a plan first: start with the task"],
+        );
+        let last = answer(&messages, &tools, Form::Plain);
+        assert!(calls(&last).is_empty());
+        assert!(text(&last).contains("You wanted no plan"));
     }
 
     #[test]

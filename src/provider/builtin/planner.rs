@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::calls::Call;
 use super::grammar::{self, Plan, Step};
 use super::progress::{Past, State, advance};
-use super::report::{self, Form, Outcome, Went};
+use super::report::{self, Form, Outcome, StepOutcome};
 use crate::protocol::{Block, Message, Role, ToolDefinition, ToolUse, WireId};
 
 /// What the interpreter says and does next. Equal conversations get equal answers.
@@ -30,7 +30,7 @@ pub fn answer(messages: &[Message], tools: &[ToolDefinition], form: Form) -> Vec
             if position.calls.is_empty() {
                 paragraphs.push(report::closing(&position.ended, &position.left, form));
             } else {
-                paragraphs.push(position.sayings.join(" "));
+                paragraphs.push(position.announcements.join(" "));
                 calls = position.calls;
             }
         }
@@ -54,7 +54,7 @@ pub fn answer(messages: &[Message], tools: &[ToolDefinition], form: Form) -> Vec
 /// The progress of a plan.
 struct Position<'a> {
     ended: Vec<(&'a Step, Outcome)>,
-    sayings: Vec<String>,
+    announcements: Vec<String>,
     calls: Vec<Call>,
     /// Unfinished steps: those that need the calls, and those after them.
     left: Vec<&'a Step>,
@@ -70,26 +70,29 @@ fn position<'a>(
     let mut todos = Past::of(before).todos();
     let mut position = Position {
         ended: Vec::new(),
-        sayings: Vec::new(),
+        announcements: Vec::new(),
         calls: Vec::new(),
         left: Vec::new(),
     };
-    let mut goes_on = true;
+    let mut continues = true;
     for stage in &plan.stages {
-        if !goes_on {
+        if !continues {
             position.left.extend(stage);
             continue;
         }
         for step in stage {
             match advance(step, &mut past, &mut todos, &is_offered) {
-                State::Wants { saying, calls } => {
-                    position.sayings.push(saying);
+                State::Wants {
+                    announcement,
+                    calls,
+                } => {
+                    position.announcements.push(announcement);
                     position.calls.extend(calls);
                     position.left.push(step);
-                    goes_on = false;
+                    continues = false;
                 }
                 State::Ended(outcome) => {
-                    goes_on &= outcome.went == Went::Well;
+                    continues &= outcome.went == StepOutcome::Well;
                     position.ended.push((step, outcome));
                 }
             }
@@ -142,8 +145,8 @@ fn prompt(message: &Message) -> Option<String> {
         | Block::Other { .. } => None,
     });
     let words: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
-    let brings_results = message.tool_results().next().is_some();
-    (!brings_results || !words.is_empty()).then(|| words.join("\n"))
+    let has_results = message.tool_results().next().is_some();
+    (!has_results || !words.is_empty()).then(|| words.join("\n"))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::calls::{self, Call};
 use super::demo;
 use super::grammar::{Action, Scope, Step};
 use super::replace::Replace;
-use super::report::{Outcome, Part, Went, code, first_lines, last_lines};
+use super::report::{Outcome, Part, StepOutcome, code, first_lines, last_lines};
 use crate::protocol::{Message, ResultBlock, ToolResult, ToolUse, WireId};
 use crate::text::plural;
 
@@ -25,9 +25,9 @@ const RUN_LINES: usize = 200;
 /// Where a step is.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum State {
-    /// These calls come next; `saying` announces them.
+    /// These calls come next; `announcement` announces them.
     Wants {
-        saying: String,
+        announcement: String,
         calls: Vec<Call>,
     },
     Ended(Outcome),
@@ -104,37 +104,37 @@ pub(super) fn advance(
     }
     match &step.action {
         Action::Read { file } => {
-            let saying = format!("Reading {}.", code(file));
-            one_call(step, past, calls::read(file), saying, |text| {
+            let announcement = format!("Reading {}.", code(file));
+            one_call(step, past, calls::read(file), announcement, |text| {
                 first_lines(text, READ_LINES)
             })
         }
         Action::Find { glob } => {
-            let saying = format!("Looking for {}.", code(glob));
-            one_call(step, past, calls::find(glob), saying, whole)
+            let announcement = format!("Looking for {}.", code(glob));
+            one_call(step, past, calls::find(glob), announcement, whole)
         }
         Action::Search { regex, scope } => {
-            let saying = format!("Searching for {}{}.", code(regex), place(scope.as_ref()));
+            let announcement = format!("Searching for {}{}.", code(regex), place(scope.as_ref()));
             let call = calls::search(regex, scope.as_ref());
-            one_call(step, past, call, saying, |text| {
+            one_call(step, past, call, announcement, |text| {
                 first_lines(text, SEARCH_LINES)
             })
         }
         Action::Run { command } => {
-            let saying = format!("Running {}.", code(command));
-            one_call(step, past, calls::run(command), saying, |text| {
+            let announcement = format!("Running {}.", code(command));
+            one_call(step, past, calls::run(command), announcement, |text| {
                 last_lines(text, RUN_LINES)
             })
         }
         Action::Fetch { url } => {
-            let saying = format!("Fetching {}.", code(url));
-            one_call(step, past, calls::fetch(url), saying, |text| {
+            let announcement = format!("Fetching {}.", code(url));
+            one_call(step, past, calls::fetch(url), announcement, |text| {
                 first_lines(text, READ_LINES)
             })
         }
         Action::Undo => {
-            let saying = "Undoing the last changes.".to_owned();
-            one_call(step, past, calls::undo(), saying, whole)
+            let announcement = "Undoing the last changes.".to_owned();
+            one_call(step, past, calls::undo(), announcement, whole)
         }
         Action::Agents { regex } => demo::agents(step, past, regex),
         Action::Ask => demo::ask(step, past),
@@ -162,12 +162,12 @@ pub(super) fn one_call(
     step: &Step,
     past: &mut Past<'_>,
     call: Call,
-    saying: String,
+    announcement: String,
     clip: impl Fn(&str) -> String,
 ) -> State {
     match past.take(&call) {
         None => State::Wants {
-            saying,
+            announcement,
             calls: vec![call],
         },
         Some(result) if result.is_error => failed(step, result),
@@ -181,7 +181,7 @@ fn todo(step: &Step, past: &mut Past<'_>, todos: &mut Vec<Value>, items: &[Strin
     let added = plural(items.len(), "item");
     match past.take(&call) {
         None => State::Wants {
-            saying: format!("Adding {added} to the list."),
+            announcement: format!("Adding {added} to the list."),
             calls: vec![call],
         },
         Some(result) if result.is_error => failed(step, result),
@@ -203,7 +203,7 @@ fn edit(
     let read = calls::read(file);
     let Some(content) = past.take(&read) else {
         return State::Wants {
-            saying: format!("Reading {}.", code(file)),
+            announcement: format!("Reading {}.", code(file)),
             calls: vec![read],
         };
     };
@@ -217,7 +217,7 @@ fn edit(
     };
     match past.take(&edit) {
         None => State::Wants {
-            saying: format!("Editing {}.", code(file)),
+            announcement: format!("Editing {}.", code(file)),
             calls: vec![edit],
         },
         Some(result) if occurs_often(result) => wrong(vec![Part::Sentence(format!(
@@ -254,14 +254,14 @@ pub(super) fn place(scope: Option<&Scope>) -> String {
 
 pub(super) fn well(parts: Vec<Part>) -> State {
     State::Ended(Outcome {
-        went: Went::Well,
+        went: StepOutcome::Well,
         parts,
     })
 }
 
 pub(super) fn wrong(parts: Vec<Part>) -> State {
     State::Ended(Outcome {
-        went: Went::Wrong,
+        went: StepOutcome::Wrong,
         parts,
     })
 }

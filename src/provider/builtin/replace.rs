@@ -21,7 +21,7 @@ impl Replace<'_> {
         let grep = calls::files_with(self.old, self.scope);
         let Some(found) = past.take(&grep) else {
             return State::Wants {
-                saying: format!("Looking for {old}{place}."),
+                announcement: format!("Looking for {old}{place}."),
                 calls: vec![grep],
             };
         };
@@ -40,7 +40,7 @@ impl Replace<'_> {
             Ok(results) => results,
             Err(missing) => {
                 return State::Wants {
-                    saying: format!("Reading {}.", plural(missing.len(), "file")),
+                    announcement: format!("Reading {}.", plural(missing.len(), "file")),
                     calls: missing,
                 };
             }
@@ -57,7 +57,7 @@ impl Replace<'_> {
             Err(missing) => {
                 let count = plural(missing.len(), "file");
                 return State::Wants {
-                    saying: format!("Replacing {old} with {new} in {count}."),
+                    announcement: format!("Replacing {old} with {new} in {count}."),
                     calls: missing,
                 };
             }

@@ -26,12 +26,12 @@ pub(super) enum Part {
 /// What became of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
-    pub(super) went: Went,
+    pub(super) went: StepOutcome,
     pub(super) parts: Vec<Part>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Went {
+pub(super) enum StepOutcome {
     Well,
     Wrong,
 }

@@ -95,6 +95,7 @@ async fn on_a_screen_it_writes_a_few_words_at_a_time_but_never_for_long() {
             StreamEvent::Thinking(_)
             | StreamEvent::ToolStarted { .. }
             | StreamEvent::ToolInput { .. }
+            | StreamEvent::Serving { .. }
             | StreamEvent::BlockEnded(_) => None,
         })
         .collect();

@@ -16,19 +16,21 @@ impl Body {
     /// Reads `{"error":{…}}`, `{"error":"…"}`, a flat object, FastAPI's `{"detail":…}`, a list of these, or a string.
     pub(in crate::provider) fn read(value: &Value) -> Self {
         match value {
-            Value::String(text) => Self::said(text),
+            Value::String(text) => Self::with_message(text),
             Value::Array(items) => items.first().map(Self::read).unwrap_or_default(),
             Value::Object(object) => match (object.get("error"), object.get("detail")) {
                 (Some(error @ Value::Object(_)), _) => Self::read_flat(error),
-                (Some(Value::String(text)), _) | (_, Some(Value::String(text))) => Self::said(text),
-                (_, Some(detail)) if !detail.is_null() => Self::said(&detail.to_string()),
+                (Some(Value::String(text)), _) | (_, Some(Value::String(text))) => {
+                    Self::with_message(text)
+                }
+                (_, Some(detail)) if !detail.is_null() => Self::with_message(&detail.to_string()),
                 _ => Self::read_flat(value),
             },
             Value::Null | Value::Bool(_) | Value::Number(_) => Self::default(),
         }
     }
 
-    fn said(text: &str) -> Self {
+    fn with_message(text: &str) -> Self {
         Self {
             message: Some(text.to_owned()),
             ..Self::default()

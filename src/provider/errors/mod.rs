@@ -59,11 +59,11 @@ pub fn http_error(
         _ => matches!(status, 408 | 409 | 429 | 500..=599),
     };
 
-    let mut message = format!("{} ({status})", problem.happened(context));
-    if let Some(said) = &body.message {
-        let said = shorten(&redact(said, context.key));
-        if !said.is_empty() {
-            message = format!("{message}: {said}");
+    let mut message = format!("{} ({status})", problem.description(context));
+    if let Some(detail) = &body.message {
+        let detail = shorten(&redact(detail, context.key));
+        if !detail.is_empty() {
+            message = format!("{message}: {detail}");
         }
     }
     let mut hint = problem.hint(context);
@@ -73,7 +73,7 @@ pub fn http_error(
         _ if !may_retry => ProviderErrorKind::Final,
         _ => match after {
             Some(after) if after > LONGEST_WAIT => {
-                let wait = in_words(after);
+                let wait = wait_text(after);
                 message = format!("{message}; the provider says to wait {wait}");
                 hint = format!("try again in {wait}, or switch to another model");
                 ProviderErrorKind::Final
@@ -129,7 +129,7 @@ impl Problem {
         }
     }
 
-    fn happened(self, context: &Context<'_>) -> &'static str {
+    fn description(self, context: &Context<'_>) -> &'static str {
         match self {
             Self::Redirected => "the provider returned a redirect",
             Self::BadRequest => "the provider refused the request",
@@ -233,7 +233,7 @@ fn retry_after(header: &impl Fn(&str) -> Option<String>, now: SystemTime) -> Opt
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-fn in_words(wait: Duration) -> String {
+fn wait_text(wait: Duration) -> String {
     let seconds = wait.as_secs();
     match seconds {
         0..=299 => format!("{seconds} s"),

@@ -174,10 +174,10 @@ fn a_proxys_web_page_is_summed_up() {
 #[test]
 fn long_and_many_lined_messages_become_one_short_line() {
     let error = explain(400, &[], &format!("a\n\u{1b}[31m b{}", "x".repeat(1000)));
-    let (head, said) = error.message.split_once(": ").expect("head and words");
+    let (head, words) = error.message.split_once(": ").expect("head and words");
     assert_eq!(head, "the provider refused the request (400)");
-    assert!(said.starts_with("a [31m bxxx"), "{said}");
-    assert_eq!(said.chars().count(), 301);
+    assert!(words.starts_with("a [31m bxxx"), "{words}");
+    assert_eq!(words.chars().count(), 301);
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl Arguments {
 
     /// Takes a piece after the last brace. False if it makes the object invalid; white space is harmless, and so is a
     /// server that sends the whole object again.
-    pub(super) fn bears(&mut self, piece: &str) -> bool {
+    pub(super) fn accepts(&mut self, piece: &str) -> bool {
         let harmless = piece.trim_ascii().is_empty() || piece.trim_ascii() == self.raw.trim_ascii();
         if !harmless {
             self.scan = Scan::Open;
@@ -166,7 +166,7 @@ mod tests {
         ] {
             let mut arguments = Arguments::default();
             assert!(arguments.push("{\"a\":1}").is_some());
-            assert_eq!(arguments.bears(more), harmless, "{more:?}");
+            assert_eq!(arguments.accepts(more), harmless, "{more:?}");
             let whole = format!("{{\"a\":1}}{}", if harmless { "" } else { more });
             assert_eq!(arguments.as_str(), whole);
         }

@@ -211,7 +211,7 @@ impl Call {
                 }
             }
             State::Complete(id, arguments, _) => {
-                if !arguments.bears(piece) {
+                if !arguments.accepts(piece) {
                     let (id, arguments) = (id.clone(), std::mem::take(arguments));
                     events.push(StreamEvent::ToolInput {
                         id: id.clone(),

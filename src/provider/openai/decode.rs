@@ -128,7 +128,7 @@ impl provider::Decoder for Decoder {
         let taken = std::mem::take(self);
         self.done = true;
         let mut response = taken.response;
-        wire::seal(&mut response, ended, Some(reason));
+        wire::complete(&mut response, ended, Some(reason));
 
         if !taken.thinking.is_empty() || !taken.details.is_empty() {
             let has_details = !taken.details.is_empty();

@@ -130,7 +130,7 @@ impl provider::Decoder for Decoder {
             }
         }
         let reason = stop_reason(&response);
-        wire::seal(&mut response, ended, Some(reason));
+        wire::complete(&mut response, ended, Some(reason));
         response
     }
 }

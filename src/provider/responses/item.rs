@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::protocol::{Block, ToolUse, WireId};
+use crate::protocol::{Block, ServerTool, ToolUse, WireId};
 use crate::provider::StreamEvent;
 use crate::provider::wire::{self, WireIds};
 
@@ -73,7 +73,15 @@ impl Draft {
                     closed: false,
                 }
             }
-            _ => Self::Other(item.clone()),
+            kind => {
+                if kind == "web_search_call" {
+                    events.push(StreamEvent::Serving {
+                        id: WireId(word(item, "id").to_owned()),
+                        name: ServerTool::WebSearch.name().to_owned(),
+                    });
+                }
+                Self::Other(item.clone())
+            }
         }
     }
 

@@ -152,11 +152,11 @@ impl Script {
             Role::Assistant => true,
             Role::User => false,
         };
-        let said = request
+        let body_text = request
             .messages
             .iter()
             .filter(|message| is_answer(message.role));
-        let number = said.count();
+        let number = body_text.count();
         let mut recording = Recording::default();
         let Some((at, turn)) = self.turns_of(request).nth(number) else {
             recording.text(NO_MORE, Flow::Whole);

@@ -380,7 +380,7 @@ async fn a_conversation_that_begins_with_the_words_of_an_agent_plays_its_turns()
         "[[turn]]\ntext = 'main one'\n[[turn]]\nagent = 'callers'\ntext = 'agent one'\n\
          [[turn]]\ntext = 'main two'\n[[turn]]\nagent = 'callers'\ntext = 'agent two'\n",
     );
-    let said = async |first: &str, answers: usize| {
+    let message = async |first: &str, answers: usize| {
         let mut request = request(answers);
         Arc::make_mut(&mut request.messages)[0] = Message::user(first);
         let mut stream = script.open(&request).await.expect("it always answers");
@@ -390,9 +390,9 @@ async fn a_conversation_that_begins_with_the_words_of_an_agent_plays_its_turns()
             }
         }
     };
-    assert_eq!(said("go", 0).await, "main one");
-    assert_eq!(said("go", 1).await, "main two");
-    assert_eq!(said("find all callers of f", 0).await, "agent one");
-    assert_eq!(said("find all callers of f", 1).await, "agent two");
-    assert_eq!(said("find all callers of f", 2).await, NO_MORE);
+    assert_eq!(message("go", 0).await, "main one");
+    assert_eq!(message("go", 1).await, "main two");
+    assert_eq!(message("find all callers of f", 0).await, "agent one");
+    assert_eq!(message("find all callers of f", 1).await, "agent two");
+    assert_eq!(message("find all callers of f", 2).await, NO_MORE);
 }

@@ -57,7 +57,7 @@ fn a_frame_is_one_piece_with_the_cursor_where_it_belongs() {
 
 #[test]
 fn a_background_is_erased_if_the_terminal_can_and_written_if_not() {
-    let ground = |erases_in_colour| {
+    let background = |erases_in_colour| {
         let mut screen = Screen::new(SIZE.into());
         screen.erases_in_colour = erases_in_colour;
         draw(&mut screen, &[]);
@@ -69,14 +69,14 @@ fn a_background_is_erased_if_the_terminal_can_and_written_if_not() {
         draw(&mut screen, &[blanks])
     };
     assert!(
-        ground(true).contains("\x1b[41m\x1b[12X\x1b["),
+        background(true).contains("\x1b[41m\x1b[12X\x1b["),
         "{:?}",
-        ground(true)
+        background(true)
     );
     assert!(
-        ground(false).contains("\x1b[41m            \x1b["),
+        background(false).contains("\x1b[41m            \x1b["),
         "{:?}",
-        ground(false)
+        background(false)
     );
 }
 

@@ -63,11 +63,11 @@ impl Matching {
             self.hits.clear();
             self.seen = 0;
         }
-        self.look(index);
+        self.search_new(index);
     }
 
     /// Checks the paths that were added to the index since.
-    pub fn look(&mut self, index: &Index) {
+    pub fn search_new(&mut self, index: &Index) {
         for number in self.seen..index.len() {
             let hit = u32::try_from(number).ok();
             let hit = hit.and_then(|number| self.score(number, index));
@@ -80,7 +80,7 @@ impl Matching {
     pub fn restart(&mut self, index: &Index) {
         self.hits.clear();
         self.seen = 0;
-        self.look(index);
+        self.search_new(index);
     }
 
     /// How many paths match.

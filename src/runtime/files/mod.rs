@@ -90,7 +90,7 @@ struct Worker {
     matching: Matching,
     query: Option<(String, u64)>,
     /// The notice about the last walk; the same one is not repeated.
-    said: Option<String>,
+    notice: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl Worker {
             walk: Walk::Never,
             matching: Matching::default(),
             query: None,
-            said: None,
+            notice: None,
         }
     }
 
@@ -126,7 +126,7 @@ impl Worker {
                     Input::Found(batch) => more |= self.found(&batch),
                     Input::WalkEnded(remark) => {
                         self.end_walk();
-                        self.say(remark);
+                        self.set_notice(remark);
                         more = true;
                     }
                     Input::Ended => return,
@@ -135,30 +135,30 @@ impl Worker {
             if let Some((query, generation)) = asked {
                 self.ask(query, generation);
             } else if more {
-                self.matching.look(&self.index);
-                self.tell();
+                self.matching.search_new(&self.index);
+                self.send_matches();
             }
         }
     }
 
     fn ask(&mut self, query: String, generation: u64) {
-        let goes_on = self.query.as_ref().is_some_and(|(before, _)| {
+        let continues = self.query.as_ref().is_some_and(|(before, _)| {
             !before.is_empty() && (query.starts_with(before) || before.starts_with(&query))
         });
         let is_old = match self.walk {
             Walk::Never => true,
             Walk::Running => false,
-            Walk::Ended(at) => at.elapsed() > FRESH && !goes_on,
+            Walk::Ended(at) => at.elapsed() > FRESH && !continues,
         };
         if is_old {
             self.start_walk();
         }
         self.matching.ask(&query, &self.index);
         self.query = Some((query, generation));
-        self.tell();
+        self.send_matches();
     }
 
-    fn tell(&mut self) {
+    fn send_matches(&mut self) {
         let Some((_, generation)) = &self.query else {
             return;
         };
@@ -201,10 +201,10 @@ impl Worker {
         self.next.is_none()
     }
 
-    fn say(&mut self, remark: Option<String>) {
-        if let Some(remark) = remark.filter(|remark| self.said.as_ref() != Some(remark)) {
+    fn set_notice(&mut self, remark: Option<String>) {
+        if let Some(remark) = remark.filter(|remark| self.notice.as_ref() != Some(remark)) {
             (self.answer)(JobResult::Failed(remark.clone()));
-            self.said = Some(remark);
+            self.notice = Some(remark);
         }
     }
 

@@ -8,7 +8,7 @@ use ignore::{DirEntry, WalkBuilder};
 
 use super::index::Index;
 use crate::tools::tree;
-use crate::tools::tree::ignores::{Ignores, Said};
+use crate::tools::tree::ignores::{IgnoreStatus, Ignores};
 
 /// Further paths (in a home directory, for example) are ignored.
 const MOST_PATHS: usize = 500_000;
@@ -54,7 +54,8 @@ fn walker(root: &Path, ignores: &Arc<Ignores>) -> WalkBuilder {
     builder.filter_entry(move |entry| {
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
         let is_own = entry.file_name() == ".git" || entry.file_name() == ".jj";
-        entry.depth() == 0 || (!is_own && ignores.said(entry.path(), is_dir) != Said::Ignored)
+        entry.depth() == 0
+            || (!is_own && ignores.status(entry.path(), is_dir) != IgnoreStatus::Ignored)
     });
     builder
 }

@@ -44,7 +44,7 @@ pub(super) enum Prefix {
 #[derive(Debug, Default)]
 enum State {
     #[default]
-    Ground,
+    Initial,
     /// The first bytes of a character.
     Character {
         bytes: [u8; 4],
@@ -88,7 +88,7 @@ impl Decoder {
                     }
                     None => return,
                 },
-                State::Ground
+                State::Initial
                 | State::Character { .. }
                 | State::Escape(_)
                 | State::Control { .. }
@@ -104,9 +104,9 @@ impl Decoder {
     }
 
     /// How long to wait for the rest of a sequence before calling [`Decoder::flush`].
-    pub fn patience(&self) -> Option<Duration> {
+    pub fn max_wait(&self) -> Option<Duration> {
         match &self.state {
-            State::Ground => None,
+            State::Initial => None,
             State::Escape(_) => Some(AFTER_ESCAPE),
             State::Text { bytes, .. } if !bytes.is_empty() => Some(AFTER_REPLY),
             State::Paste(_) => Some(AFTER_PASTE),
@@ -137,7 +137,7 @@ impl Decoder {
                     .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
                 events.push(Event::Pasted(text));
             }
-            State::Ground
+            State::Initial
             | State::Character { .. }
             | State::Control { .. }
             | State::Shifted { .. }
@@ -149,7 +149,7 @@ impl Decoder {
 
     fn step(&mut self, byte: u8, events: &mut Vec<Event>) {
         match std::mem::take(&mut self.state) {
-            State::Ground => self.begin(byte, Prefix::None, events),
+            State::Initial => self.begin(byte, Prefix::None, events),
             State::Character {
                 mut bytes,
                 have,

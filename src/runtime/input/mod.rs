@@ -49,11 +49,11 @@ pub enum Reply {
 /// The reading thread. It ends when this is dropped.
 pub struct Input {
     pub events: mpsc::Receiver<Vec<Event>>,
-    orders: control::Sender<Order>,
+    commands: control::Sender<InputCommand>,
     wake: PipeWriter,
 }
 
-enum Order {
+enum InputCommand {
     /// Stop touching the terminal, and confirm it.
     Pause(control::SyncSender<()>),
     Resume,
@@ -67,7 +67,7 @@ impl Input {
     fn start_with(terminal: impl AsFd + Send + 'static) -> io::Result<Self> {
         let (woken, wake) = io::pipe()?;
         let (sender, events) = mpsc::channel(READS);
-        let (orders, inbox) = control::channel();
+        let (commands, inbox) = control::channel();
         let mut reader = Reader {
             terminal,
             woken,
@@ -80,7 +80,7 @@ impl Input {
             .spawn(move || reader.run())?;
         Ok(Self {
             events,
-            orders,
+            commands,
             wake,
         })
     }
@@ -88,17 +88,17 @@ impl Input {
     /// Leaves the terminal to another program, which receives what is typed from now on.
     pub fn pause(&mut self) {
         let (done, paused) = control::sync_channel(1);
-        self.order(Order::Pause(done));
+        self.send(InputCommand::Pause(done));
         // A thread that has ended does not read either.
         let _ = paused.recv_timeout(PAUSE_TIMEOUT);
     }
 
     pub fn resume(&mut self) {
-        self.order(Order::Resume);
+        self.send(InputCommand::Resume);
     }
 
-    fn order(&mut self, order: Order) {
-        let _ = self.orders.send(order);
+    fn send(&mut self, command: InputCommand) {
+        let _ = self.commands.send(command);
         let _ = self.wake.write_all(&[0]);
     }
 }
@@ -106,14 +106,14 @@ impl Input {
 struct Reader<T> {
     terminal: T,
     woken: PipeReader,
-    inbox: control::Receiver<Order>,
+    inbox: control::Receiver<InputCommand>,
     events: mpsc::Sender<Vec<Event>>,
     decoder: Decoder,
 }
 
-enum Woken {
+enum Wakeup {
     Ready,
-    Ordered,
+    Command,
     TimedOut,
 }
 
@@ -122,19 +122,19 @@ impl<T: AsFd> Reader<T> {
         let mut reading = true;
         let mut buffer = [0; READ];
         loop {
-            let patience = self.decoder.patience().filter(|_| reading);
+            let max_wait = self.decoder.max_wait().filter(|_| reading);
             let mut events = Vec::new();
-            match self.wait(reading, patience) {
-                Ok(Woken::Ordered) => match self.take_order() {
-                    Some(Order::Pause(done)) => {
+            match self.wait(reading, max_wait) {
+                Ok(Wakeup::Command) => match self.take_command() {
+                    Some(InputCommand::Pause(done)) => {
                         reading = false;
                         let _ = done.send(());
                     }
-                    Some(Order::Resume) => reading = true,
+                    Some(InputCommand::Resume) => reading = true,
                     None => return,
                 },
-                Ok(Woken::TimedOut) => self.decoder.flush(&mut events),
-                Ok(Woken::Ready) => match rustix::io::read(&self.terminal, &mut buffer) {
+                Ok(Wakeup::TimedOut) => self.decoder.flush(&mut events),
+                Ok(Wakeup::Ready) => match rustix::io::read(&self.terminal, &mut buffer) {
                     Err(Errno::INTR | Errno::AGAIN) => {}
                     Ok(0) | Err(_) => events.push(Event::Gone),
                     Ok(count) => self.decoder.push(&buffer[..count], &mut events),
@@ -148,9 +148,9 @@ impl<T: AsFd> Reader<T> {
         }
     }
 
-    /// Sleeps until there is something to do; at most `patience`.
-    fn wait(&self, reading: bool, patience: Option<Duration>) -> rustix::io::Result<Woken> {
-        let deadline = patience.map(|patience| Instant::now() + patience);
+    /// Sleeps until there is something to do; at most `max_wait`.
+    fn wait(&self, reading: bool, max_wait: Option<Duration>) -> rustix::io::Result<Wakeup> {
+        let deadline = max_wait.map(|max_wait| Instant::now() + max_wait);
         loop {
             let mut watched = [
                 PollFd::new(&self.woken, PollFlags::IN),
@@ -162,15 +162,15 @@ impl<T: AsFd> Reader<T> {
             match poll(watched, timeout.as_ref()) {
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error),
-                Ok(0) => return Ok(Woken::TimedOut),
-                Ok(_) if !watched[0].revents().is_empty() => return Ok(Woken::Ordered),
-                Ok(_) => return Ok(Woken::Ready),
+                Ok(0) => return Ok(Wakeup::TimedOut),
+                Ok(_) if !watched[0].revents().is_empty() => return Ok(Wakeup::Command),
+                Ok(_) => return Ok(Wakeup::Ready),
             }
         }
     }
 
     /// `None` when there will be no more of them.
-    fn take_order(&mut self) -> Option<Order> {
+    fn take_command(&mut self) -> Option<InputCommand> {
         let mut byte = [0];
         match self.woken.read(&mut byte) {
             Ok(0) | Err(_) => None,

@@ -19,7 +19,7 @@ fn decode(bytes: impl AsRef<[u8]>) -> Vec<Event> {
     let mut events = Vec::new();
     decoder.push(bytes.as_ref(), &mut events);
     decoder.flush(&mut events);
-    assert_eq!(decoder.patience(), None, "nothing is left to wait for");
+    assert_eq!(decoder.max_wait(), None, "nothing is left to wait for");
     events
 }
 
@@ -87,7 +87,7 @@ fn only_an_escape_delays_a_key() {
     let waits = |bytes: &[u8]| {
         let mut decoder = Decoder::default();
         decoder.push(bytes, &mut Vec::new());
-        decoder.patience().map(|patience| patience.as_millis())
+        decoder.max_wait().map(|max_wait| max_wait.as_millis())
     };
     assert_eq!(waits(b"a\r\x03\x1b[A"), None);
     assert_eq!(waits(b"\x1b"), Some(20));

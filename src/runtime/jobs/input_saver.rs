@@ -13,11 +13,11 @@ use crate::runtime::saved_input::SavedInput;
 const LAST_WRITE: Duration = Duration::from_millis(300);
 
 pub struct InputSaver {
-    orders: Option<Sender<Order>>,
+    commands: Option<Sender<SaverCommand>>,
     thread: Option<JoinHandle<()>>,
 }
 
-pub enum Order {
+pub enum SaverCommand {
     /// Read what earlier runs have saved.
     Load,
     Sent(String),
@@ -26,25 +26,25 @@ pub enum Order {
 
 impl InputSaver {
     pub fn start(saved: SavedInput, done: UnboundedSender<JobResult>) -> Self {
-        let (orders, inbox) = channel();
+        let (commands, inbox) = channel();
         let builder = std::thread::Builder::new().name("input-saver".into());
         // Without a thread nothing is saved, and everything else works.
         let thread = builder.spawn(move || carry_out(saved, &inbox, &done)).ok();
         Self {
-            orders: Some(orders),
+            commands: Some(commands),
             thread,
         }
     }
 
-    pub fn order(&self, order: Order) {
-        if let Some(orders) = &self.orders {
-            let _ = orders.send(order);
+    pub fn send(&self, command: SaverCommand) {
+        if let Some(commands) = &self.commands {
+            let _ = commands.send(command);
         }
     }
 
     /// Waits until everything is written.
     pub fn finish(&mut self) {
-        self.orders = None;
+        self.commands = None;
         let Some(thread) = self.thread.take() else {
             return;
         };
@@ -55,17 +55,21 @@ impl InputSaver {
     }
 }
 
-fn carry_out(mut saved: SavedInput, orders: &Receiver<Order>, done: &UnboundedSender<JobResult>) {
-    let mut told = false;
-    for order in orders {
-        let result = match order {
-            Order::Load => load(&mut saved, done),
-            Order::Sent(text) => saved.add_to_history(&text),
-            Order::Draft(text) => saved.keep_draft(&text),
+fn carry_out(
+    mut saved: SavedInput,
+    commands: &Receiver<SaverCommand>,
+    done: &UnboundedSender<JobResult>,
+) {
+    let mut reported = false;
+    for command in commands {
+        let result = match command {
+            SaverCommand::Load => load(&mut saved, done),
+            SaverCommand::Sent(text) => saved.add_to_history(&text),
+            SaverCommand::Draft(text) => saved.keep_draft(&text),
         };
         // A full disk fails at every key; one report is enough.
         if let Err(error) = result
-            && !std::mem::replace(&mut told, true)
+            && !std::mem::replace(&mut reported, true)
         {
             let problem = format!("your input history can't be saved: {error}");
             let _ = done.send(JobResult::Failed(problem));

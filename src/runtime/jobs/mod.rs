@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::mpsc;
 
-use self::input_saver::{InputSaver, Order};
+use self::input_saver::{InputSaver, SaverCommand};
 use super::files::Finder;
 use super::saved_input::SavedInput;
 use super::{Answers, appearance};
@@ -79,6 +79,10 @@ impl Jobs {
                 let doctor = self.answers.doctor.clone();
                 self.run(move || Some(JobResult::Examined(doctor())));
             }
+            Job::FindBranch => {
+                let branch = self.answers.branch.clone();
+                self.run(move || branch().map(JobResult::Branch));
+            }
             Job::ListThemes => {
                 self.run(move || Some(JobResult::Themes(appearance::all_themes(&dirs))));
             }
@@ -115,9 +119,9 @@ impl Jobs {
                 self.run(move || Some(JobResult::Models(models(&provider))));
             }
             Job::CompletePath { query, generation } => self.finder.find(query, generation),
-            Job::LoadHistory => self.input_saver.order(Order::Load),
-            Job::KeepInHistory(text) => self.input_saver.order(Order::Sent(text)),
-            Job::KeepDraft(text) => self.input_saver.order(Order::Draft(text)),
+            Job::LoadHistory => self.input_saver.send(SaverCommand::Load),
+            Job::KeepInHistory(text) => self.input_saver.send(SaverCommand::Sent(text)),
+            Job::KeepDraft(text) => self.input_saver.send(SaverCommand::Draft(text)),
         }
     }
 
@@ -126,13 +130,13 @@ impl Jobs {
         let done = self.done.clone();
         let number = self.listing.fetch_add(1, Ordering::Relaxed) + 1;
         let listing = self.listing.clone();
-        let tell =
+        let report =
             move |result| listing.load(Ordering::Relaxed) == number && done.send(result).is_ok();
         let store = Store::new(self.dirs.sessions());
         let workspace = self.workspace.clone();
         self.run(move || {
             let here = (!everywhere).then_some(workspace.as_path());
-            sessions::list(&store, here, tell);
+            sessions::list(&store, here, report);
             None
         });
     }

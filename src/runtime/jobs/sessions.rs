@@ -18,8 +18,8 @@ const MOST: usize = 100;
 const BEGINNING: u64 = 64 << 10;
 const LONGEST_TITLE: usize = 100;
 
-/// Reports all of them first, then the content of each. Stops when `tell` returns false.
-pub fn list(store: &Store, here: Option<&Path>, tell: impl Fn(JobResult) -> bool) {
+/// Reports all of them first, then the content of each. Stops when `report` returns false.
+pub fn list(store: &Store, here: Option<&Path>, report: impl Fn(JobResult) -> bool) {
     let now = SystemTime::now();
     let mut found = here.map_or_else(|| store.everywhere(), |here| store.all(here));
     found.truncate(MOST);
@@ -34,17 +34,18 @@ pub fn list(store: &Store, here: Option<&Path>, tell: impl Fn(JobResult) -> bool
             age: age(ago),
             place: begun.place.filter(|_| here.is_none()).unwrap_or_default(),
             id: found.id.0.clone(),
+            is_open: Store::is_open(found),
         })
     };
     let rows: Vec<SessionRow> = found.iter().filter_map(row).collect();
-    if !tell(JobResult::Sessions(rows)) {
+    if !report(JobResult::Sessions(rows)) {
         return;
     }
     for found in &found {
         let Some(content) = content::read(&found.path, &found.id.0) else {
             continue;
         };
-        if !tell(JobResult::SessionRead(Box::new(content))) {
+        if !report(JobResult::SessionRead(Box::new(content))) {
             return;
         }
     }
@@ -164,9 +165,9 @@ mod tests {
 
     #[test]
     fn times_are_shown_in_the_largest_unit_that_fits() {
-        let told = [5, 60, 3_599, 7_200, 90_000].map(|seconds| when(Duration::from_secs(seconds)));
+        let texts = [5, 60, 3_599, 7_200, 90_000].map(|seconds| when(Duration::from_secs(seconds)));
         assert_eq!(
-            told,
+            texts,
             [
                 "just now",
                 "1 min ago",

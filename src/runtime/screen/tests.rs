@@ -48,7 +48,7 @@ fn three_thousand_deltas_of_markdown_cost_less_than_a_hundred_kibibytes() {
     // Five letters each, 500 a second, a frame every 20 milliseconds.
     for frame in deltas.chunks(50) {
         for delta in frame.chunks(5) {
-            app.says(&delta.iter().collect::<String>());
+            app.model_writes(&delta.iter().collect::<String>());
         }
         app.after(Duration::from_millis(20));
         let found = caches.lay_out(&app.state, WHOLE);

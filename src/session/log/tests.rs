@@ -50,7 +50,7 @@ impl Folder {
     }
 }
 
-fn said(text: &str) -> Record {
+fn prompt(text: &str) -> Record {
     Record::Text { text: text.into() }
 }
 
@@ -66,13 +66,13 @@ fn line(seq: u64, text: &str) -> String {
 fn records_are_read_back_and_the_numbering_continues() {
     let folder = Folder::new();
     let mut log = folder.create();
-    log.write(&said("one")).expect("written");
-    log.write(&said("two\nlines")).expect("written");
+    log.write(&prompt("one")).expect("written");
+    log.write(&prompt("two\nlines")).expect("written");
     drop(log);
     let (mut log, contents) = Log::open(&folder.path()).expect("opened");
-    assert_eq!(records(&contents), [said("one"), said("two\nlines")]);
-    assert_eq!(contents.passed_over, 0);
-    log.write(&said("three")).expect("written");
+    assert_eq!(records(&contents), [prompt("one"), prompt("two\nlines")]);
+    assert_eq!(contents.skipped, 0);
+    log.write(&prompt("three")).expect("written");
     let numbers: Vec<u64> = folder.lines().into_iter().map(|(seq, _)| seq).collect();
     assert_eq!(numbers, [0, 1, 2]);
 }
@@ -90,11 +90,11 @@ fn a_log_is_not_created_over_another() {
 #[test]
 fn an_incomplete_last_line_is_cut_off_and_the_next_record_gets_its_own_line() {
     let folder = Folder::new();
-    folder.create().write(&said("one")).expect("written");
+    folder.create().write(&prompt("one")).expect("written");
     folder.append(b"{\"seq\":1,\"at_ms\":1,\"kind\":\"te");
     let (mut log, contents) = Log::open(&folder.path()).expect("opened");
-    assert_eq!(records(&contents), [said("one")]);
-    log.write(&said("two")).expect("written");
+    assert_eq!(records(&contents), [prompt("one")]);
+    log.write(&prompt("two")).expect("written");
     assert_eq!(folder.lines(), [(0, "one".into()), (1, "two".into())]);
 }
 
@@ -120,12 +120,8 @@ fn every_kind_of_damage_costs_only_its_own_line() {
     ] {
         let text = format!("{}\n{damage}\n\n  \n{}\n", line(0, "a"), line(9, "b"));
         let contents = read(text.as_bytes());
-        assert_eq!(records(&contents), [said("a"), said("b")], "{damage:?}");
-        assert_eq!(
-            (contents.passed_over, contents.next_seq),
-            (1, 10),
-            "{damage:?}"
-        );
+        assert_eq!(records(&contents), [prompt("a"), prompt("b")], "{damage:?}");
+        assert_eq!((contents.skipped, contents.next_seq), (1, 10), "{damage:?}");
     }
 }
 
@@ -135,15 +131,15 @@ fn bytes_that_are_not_text_cost_only_their_own_line() {
     bytes.extend(line(0, "a").into_bytes());
     let contents = read(&bytes);
     assert_eq!(
-        (records(&contents), contents.passed_over),
-        (vec![said("a")], 1)
+        (records(&contents), contents.skipped),
+        (vec![prompt("a")], 1)
     );
 }
 
 #[test]
 fn an_unknown_field_is_ignored() {
     let text = line(0, "a").replace("\"at_ms\"", "\"mood\":\"good\",\"at_ms\"");
-    assert_eq!(records(&read(text.as_bytes())), [said("a")]);
+    assert_eq!(records(&read(text.as_bytes())), [prompt("a")]);
 }
 
 #[test]
@@ -156,14 +152,14 @@ fn the_greatest_number_does_not_overflow() {
 fn records_that_could_not_be_written_are_written_later_with_the_next_one() {
     let folder = Folder::new();
     let mut log = folder.create();
-    log.write(&said("one")).expect("written");
+    log.write(&prompt("one")).expect("written");
     let read_only = File::open(folder.path()).expect("there");
     let good = log.file.replace(read_only);
-    log.write(&said("two")).expect_err("not writable");
-    log.write(&said("three")).expect_err("not writable");
+    log.write(&prompt("two")).expect_err("not writable");
+    log.write(&prompt("three")).expect_err("not writable");
     assert_eq!(folder.lines(), [(0, "one".into())]);
     log.file = good;
-    log.write(&said("four")).expect("written");
+    log.write(&prompt("four")).expect("written");
     let expected = ["one", "two", "three", "four"].map(String::from);
     assert_eq!(folder.lines(), (0..).zip(expected).collect::<Vec<_>>());
     assert_eq!(log.len, folder.bytes().len() as u64);
@@ -176,12 +172,12 @@ fn a_partial_line_that_cannot_be_undone_costs_no_other_line() {
     let read_only = File::open(folder.path()).expect("there");
     let good = log.file.replace(read_only);
     folder.append(&line(0, "one").as_bytes()[..20]);
-    log.write(&said("one")).expect_err("not writable");
+    log.write(&prompt("one")).expect_err("not writable");
     log.file = good;
-    log.write(&said("two")).expect("written");
+    log.write(&prompt("two")).expect("written");
     let contents = read(&folder.bytes());
-    assert_eq!(records(&contents), [said("one"), said("two")]);
-    assert_eq!(contents.passed_over, 1);
+    assert_eq!(records(&contents), [prompt("one"), prompt("two")]);
+    assert_eq!(contents.skipped, 1);
     assert_eq!(log.len, folder.bytes().len() as u64);
 }
 
@@ -245,17 +241,17 @@ fn a_log_that_is_removed_moved_replaced_or_truncated_is_saved_again_as_a_whole()
     ];
     for (number, (harm, loss)) in harms.into_iter().enumerate() {
         let folder = Folder::new();
-        folder.create().write(&said("one")).expect("written");
+        folder.create().write(&prompt("one")).expect("written");
         let (mut log, _) = Log::open(&folder.path()).expect("opened");
-        log.write(&said("two")).expect("written");
+        log.write(&prompt("two")).expect("written");
         harm(&folder);
         assert_eq!(
-            log.write(&said("three")).expect("written"),
+            log.write(&prompt("three")).expect("written"),
             Saved::Restored(loss),
             "{number}"
         );
         assert_eq!(
-            log.write(&said("four")).expect("written"),
+            log.write(&prompt("four")).expect("written"),
             Saved::AsUsual,
             "{number}"
         );
@@ -276,11 +272,11 @@ fn a_log_that_is_removed_moved_replaced_or_truncated_is_saved_again_as_a_whole()
 fn another_programs_file_in_the_place_of_the_log_is_renamed() {
     let folder = Folder::new();
     let mut log = folder.create();
-    log.write(&said("one")).expect("written");
+    log.write(&prompt("one")).expect("written");
     std::fs::remove_file(folder.path()).expect("removed");
     std::fs::write(folder.path(), "theirs").expect("written");
     assert_eq!(
-        log.make_sure().expect("saved"),
+        log.ensure_saved().expect("saved"),
         Saved::Restored(Loss::Removed)
     );
     assert_eq!(folder.lines(), [(0, "one".into())]);
@@ -298,13 +294,13 @@ fn another_programs_file_in_the_place_of_the_log_is_renamed() {
 fn a_log_that_cannot_be_saved_is_reported_and_saved_once_that_is_possible() {
     let folder = Folder::new();
     let mut log = folder.create();
-    log.write(&said("one")).expect("written");
+    log.write(&prompt("one")).expect("written");
     std::fs::remove_dir_all(folder.dir.path()).expect("removed");
     std::fs::write(folder.dir.path(), "in the way").expect("written");
-    log.write(&said("two"))
+    log.write(&prompt("two"))
         .expect_err("there is no room for it");
     std::fs::remove_file(folder.dir.path()).expect("removed");
-    let saved = log.write(&said("three")).expect("written");
+    let saved = log.write(&prompt("three")).expect("written");
     assert_eq!(saved, Saved::Restored(Loss::Removed));
     let expected = ["one", "two", "three"].map(String::from);
     assert_eq!(folder.lines(), (0..).zip(expected).collect::<Vec<_>>());
@@ -319,7 +315,7 @@ fn kept(records: &[Record]) -> Vec<Record> {
     }
     let file = File::options().write(true).open(folder.path());
     file.and_then(|file| file.set_len(0)).expect("cut");
-    log.make_sure().expect("saved");
+    log.ensure_saved().expect("saved");
     self::records(&read(&folder.bytes()))
 }
 
@@ -347,23 +343,23 @@ fn pieces_of_an_answer_are_joined_once_it_is_complete() {
         requested(0),
         thought("h"),
         thought("m"),
-        said("one "),
-        said("two "),
+        prompt("one "),
+        prompt("two "),
         notice.clone(),
-        said("three"),
+        prompt("three"),
         answer.clone(),
-        said("of the next"),
-        said(" answer"),
+        prompt("of the next"),
+        prompt(" answer"),
     ];
     let expected = [
         requested(0),
         thought("hm"),
-        said("one two "),
+        prompt("one two "),
         notice,
-        said("three"),
+        prompt("three"),
         answer,
-        said("of the next"),
-        said(" answer"),
+        prompt("of the next"),
+        prompt(" answer"),
     ];
     assert_eq!(kept(&written), expected);
 }
@@ -373,12 +369,12 @@ fn pieces_of_a_failed_attempt_are_not_kept() {
     let void = Record::Discarded;
     let written = [
         requested(0),
-        said("void"),
+        prompt("void"),
         void.clone(),
         requested(1),
-        said("good"),
+        prompt("good"),
     ];
-    let expected = [requested(0), void, requested(1), said("good")];
+    let expected = [requested(0), void, requested(1), prompt("good")];
     assert_eq!(kept(&written), expected);
 }
 
@@ -387,7 +383,7 @@ fn pieces_of_a_broken_answer_that_was_not_discarded_are_kept() {
     let broken = Record::Broken {
         text: "the connection broke".to_owned(),
     };
-    let written = [requested(0), said("good"), broken, requested(1)];
+    let written = [requested(0), prompt("good"), broken, requested(1)];
     assert_eq!(kept(&written), written);
 }
 
@@ -402,7 +398,7 @@ fn problems_of_a_log_are_reported() {
         };
         serde_json::to_string(&line).expect("JSON") + "\n"
     };
-    let good = line(first(1)) + &line(said("a"));
+    let good = line(first(1)) + &line(prompt("a"));
     let remarks = |text: &str| {
         let folder = Folder::new();
         drop(folder.create());
@@ -416,10 +412,10 @@ fn problems_of_a_log_are_reported() {
         "",
         "only the last line end is missing"
     );
-    for (text, said) in [
+    for (text, problems) in [
         (String::new(), "the session log is unreadable"),
         (
-            line(said("a")),
+            line(prompt("a")),
             "the beginning of the session log is missing",
         ),
         (line(first(9)), "written by a newer agent-tui"),
@@ -437,7 +433,7 @@ fn problems_of_a_log_are_reported() {
         ),
     ] {
         assert!(
-            remarks(&text).contains(said),
+            remarks(&text).contains(problems),
             "{text:?}: {}",
             remarks(&text)
         );

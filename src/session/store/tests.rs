@@ -8,12 +8,12 @@ use super::{Found, Store, StoreError, VERSION};
 use crate::protocol::{Message, SessionId};
 use crate::session::Record;
 
-struct Shelf {
+struct Fixture {
     dir: tempfile::TempDir,
     store: Store,
 }
 
-impl Shelf {
+impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let store = Store::new(dir.path().join("sessions"));
@@ -45,32 +45,35 @@ impl Shelf {
 
 #[test]
 fn the_last_session_of_a_directory_is_the_one_written_to_last() {
-    let shelf = Shelf::new();
-    let newest = shelf.session("/w/here", 3);
-    shelf.session("/w/here", 1);
-    shelf.session("/w/there", 9);
-    let last = shelf.store.last(Path::new("/w/here")).expect("found");
+    let fixture = Fixture::new();
+    let newest = fixture.session("/w/here", 3);
+    fixture.session("/w/here", 1);
+    fixture.session("/w/there", 9);
+    let last = fixture.store.last(Path::new("/w/here")).expect("found");
     assert_eq!(last, newest);
 }
 
 #[test]
 fn a_new_title_is_in_the_log_and_makes_the_session_no_younger() {
-    let shelf = Shelf::new();
-    let old = shelf.session("/w/here", 1);
-    let newest = shelf.session("/w/here", 3);
+    let fixture = Fixture::new();
+    let old = fixture.session("/w/here", 1);
+    let newest = fixture.session("/w/here", 3);
     let modified = |found: &Found| {
         let data = std::fs::metadata(&found.path).expect("there");
         data.modified().expect("a time")
     };
     let before = modified(&old);
-    shelf.store.rename(&old, "the old one").expect("renamed");
+    fixture.store.rename(&old, "the old one").expect("renamed");
     assert_eq!(modified(&old), before);
-    let last = shelf.store.last(Path::new("/w/here")).expect("found");
+    let last = fixture.store.last(Path::new("/w/here")).expect("found");
     assert_eq!(last, newest);
-    let (_log, contents) = shelf.store.open(&old).expect("opened");
+    let (_log, contents) = fixture.store.open(&old).expect("opened");
     let title = "the old one".to_owned();
     assert_eq!(contents.records().last(), Some(&Record::Renamed { title }));
-    let problem = shelf.store.rename(&old, "another").expect_err("it is open");
+    let problem = fixture
+        .store
+        .rename(&old, "another")
+        .expect_err("it is open");
     assert!(
         problem.to_string().contains("another agent-tui"),
         "{problem}"
@@ -79,35 +82,35 @@ fn a_new_title_is_in_the_log_and_makes_the_session_no_younger() {
 
 #[test]
 fn directories_of_the_same_name_do_not_share_sessions() {
-    let shelf = Shelf::new();
-    shelf.session("/a/project", 1);
+    let fixture = Fixture::new();
+    fixture.session("/a/project", 1);
     assert!(matches!(
-        shelf.store.last(Path::new("/b/project")),
+        fixture.store.last(Path::new("/b/project")),
         Err(StoreError::NothingToContinue)
     ));
 }
 
 #[test]
 fn any_directory_can_have_a_session() {
-    let shelf = Shelf::new();
+    let fixture = Fixture::new();
     for cwd in ["/", "/w/..", "/w/пример", "/w/a b\n'c'", &"/x".repeat(2000)] {
-        let found = shelf.session(cwd, 1);
-        let last = shelf.store.last(Path::new(cwd)).expect("found");
+        let found = fixture.session(cwd, 1);
+        let last = fixture.store.last(Path::new(cwd)).expect("found");
         assert_eq!(last, found, "{cwd}");
     }
 }
 
 #[test]
 fn a_session_is_found_by_its_id_or_the_beginning_of_it() {
-    let shelf = Shelf::new();
-    let one = shelf.named("20250101-aa");
-    let two = shelf.named("20250101-ab");
-    let longer = shelf.named("20250101-abc");
-    let find = |id| shelf.store.find(id).map_err(|error| error.to_string());
+    let fixture = Fixture::new();
+    let one = fixture.named("20250101-aa");
+    let two = fixture.named("20250101-ab");
+    let longer = fixture.named("20250101-abc");
+    let find = |id| fixture.store.find(id).map_err(|error| error.to_string());
     assert_eq!(find("20250101-aa"), Ok(one.clone()));
     assert_eq!(find("20250101-ab"), Ok(two), "the exact one");
     assert_eq!(find("20250101-abc"), Ok(longer));
-    shelf.named("20260101-zz");
+    fixture.named("20260101-zz");
     assert_eq!(
         find("2025"),
         Err("several session IDs start with `2025`".into())
@@ -131,10 +134,10 @@ fn a_store_that_does_not_exist_has_no_sessions() {
 
 #[test]
 fn a_copy_has_all_records_and_names_its_original_which_stays_as_it_is() {
-    let shelf = Shelf::new();
-    let original = shelf.session("/w", 1);
+    let fixture = Fixture::new();
+    let original = fixture.session("/w", 1);
     let before = std::fs::read(&original.path).expect("readable");
-    let (id, mut log, contents) = shelf
+    let (id, mut log, contents) = fixture
         .store
         .fork(&original, Path::new("/w"))
         .expect("copied");
@@ -149,7 +152,7 @@ fn a_copy_has_all_records_and_names_its_original_which_stays_as_it_is() {
         id: id.clone(),
         path,
     };
-    let (_, copied) = shelf.store.open(&copy).expect("opened");
+    let (_, copied) = fixture.store.open(&copy).expect("opened");
     let first = Record::Session {
         version: VERSION,
         id,
@@ -157,24 +160,24 @@ fn a_copy_has_all_records_and_names_its_original_which_stays_as_it_is() {
         forked_from: Some(original.id),
     };
     let message = Message::user("said in /w");
-    let said = Record::User { message };
+    let problems = Record::User { message };
     let text = Record::Text { text: "new".into() };
     assert_eq!(
         copied.records().cloned().collect::<Vec<_>>(),
-        [first, said, text]
+        [first, problems, text]
     );
 }
 
 #[test]
 fn a_session_in_use_can_be_copied_but_not_opened() {
-    let shelf = Shelf::new();
-    let found = shelf.session("/w", 1);
-    let (_log, _) = shelf.store.open(&found).expect("opened");
-    let problem = shelf.store.open(&found).map(|_| ()).expect_err("in use");
-    let expected = format!(
-        "`{}`: another agent-tui is using this session",
-        found.path.display()
-    );
+    let fixture = Fixture::new();
+    let found = fixture.session("/w", 1);
+    let (log, _) = fixture.store.open(&found).expect("opened");
+    let problem = fixture.store.open(&found).map(|_| ()).expect_err("in use");
+    let expected = "another agent-tui is using this session";
     assert_eq!(problem.to_string(), expected);
-    assert!(shelf.store.fork(&found, Path::new("/w")).is_ok());
+    assert!(Store::is_open(&found));
+    drop(log);
+    assert!(!Store::is_open(&found));
+    assert!(fixture.store.fork(&found, Path::new("/w")).is_ok());
 }

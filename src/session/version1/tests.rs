@@ -5,8 +5,8 @@ use crate::protocol::{
     AgentEvent, AgentId, Block, CallEvent, CallOutcome, CallRef, Ending, Message, Note,
     SessionEvent, ToolResult, TurnEvent,
 };
+use crate::session::events::recall;
 use crate::session::record::{Line, Record, VERSION};
-use crate::session::telling::recall;
 use crate::session::{History, log};
 
 /// A session of version 1: a turn with calls that share an id, a command of the person, and another run in which such
@@ -22,7 +22,7 @@ fn person(number: u32) -> CallRef {
 
 fn lines(text: &str) -> Vec<Line> {
     let contents = log::read(text.as_bytes());
-    assert_eq!((contents.passed_over, contents.cut_off), (0, 0));
+    assert_eq!((contents.skipped, contents.cut_off), (0, 0));
     contents.lines
 }
 
@@ -78,11 +78,11 @@ fn calls_get_references_and_results_match_them() {
 /// All events, except texts and what only the first turn has.
 #[test]
 fn an_old_log_gives_the_same_events_as_a_new_one() {
-    let told = recall(lines(OLD), |_| None).told;
+    let events = recall(lines(OLD), |_| None).events;
     let mut completed = Vec::new();
     let (mut endings, mut runs) = (Vec::new(), 0);
-    for told in told {
-        match told.event {
+    for events in events {
+        match events.event {
             AgentEvent::Call {
                 call,
                 event: CallEvent::Completed { outcome, .. },

@@ -2,6 +2,7 @@
 
 use super::LONGEST_DESCRIPTION;
 use crate::config::front_matter::{FrontMatter, Mistake};
+use crate::permissions::names;
 use crate::protocol::subagent::{BUILT_IN, MAX_TURNS};
 use crate::protocol::{AgentKind, Mode};
 
@@ -51,6 +52,13 @@ pub(super) fn kind(
             MAX_TURNS
         })
     });
+    for key in ["tools", "disallowedTools"] {
+        for tool in found.list(key).unwrap_or_default() {
+            if let Some(problem) = names::mistyped(&tool) {
+                complain(key, &format!("`{key}` {problem}"));
+            }
+        }
+    }
     let model = found.text("model").filter(|model| model != "inherit");
     Ok(AgentKind {
         name: called,

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::config::{is_missing, plain, read_regular};
-use crate::settings::files::FOLDERS;
+use crate::settings::files::{CLAUDE, FOLDERS};
 
 /// A longer file is refused.
 const LONGEST_FILE: u64 = 256 << 10;
@@ -18,7 +18,7 @@ pub(in crate::settings) const SKILL: &str = "SKILL.md";
 
 /// What a folder contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::settings) enum Holds {
+pub(in crate::settings) enum FolderContent {
     Agents,
     Commands,
     Skills,
@@ -31,7 +31,7 @@ pub(super) struct Folder {
     pub path: PathBuf,
     /// Its name for people.
     pub name: String,
-    pub holds: Holds,
+    pub holds: FolderContent,
     pub of_project: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct File {
     pub inner: PathBuf,
     /// Its name for people.
     pub name: String,
-    pub holds: Holds,
+    pub holds: FolderContent,
     pub of_project: bool,
 }
 
@@ -60,30 +60,34 @@ pub(in crate::settings) struct Found {
     pub is_cut: bool,
 }
 
-impl Holds {
-    pub(in crate::settings) const ALL: [Holds; 4] =
-        [Holds::Agents, Holds::Commands, Holds::Skills, Holds::Tools];
+impl FolderContent {
+    pub(in crate::settings) const ALL: [FolderContent; 4] = [
+        FolderContent::Agents,
+        FolderContent::Commands,
+        FolderContent::Skills,
+        FolderContent::Tools,
+    ];
 
     /// The name of the folder.
     pub(in crate::settings) fn folder(self) -> &'static str {
         match self {
-            Holds::Agents => "agents",
-            Holds::Commands => "commands",
-            Holds::Skills => "skills",
-            Holds::Tools => "tools",
+            FolderContent::Agents => "agents",
+            FolderContent::Commands => "commands",
+            FolderContent::Skills => "skills",
+            FolderContent::Tools => "tools",
         }
     }
 
     /// The files below such a folder that are used.
     pub(in crate::settings) fn files(self, folder: &Path) -> Found {
         let (depth, ending) = match self {
-            Holds::Agents => (0, "md"),
-            Holds::Commands => (DEEPEST, "md"),
-            Holds::Skills => (1, "md"),
-            Holds::Tools => (0, "toml"),
+            FolderContent::Agents => (0, "md"),
+            FolderContent::Commands => (DEEPEST, "md"),
+            FolderContent::Skills => (1, "md"),
+            FolderContent::Tools => (0, "toml"),
         };
         let mut found = below(folder, depth, ending);
-        if self == Holds::Skills {
+        if self == FolderContent::Skills {
             let is_skill = |file: &PathBuf| file.parent().is_some_and(|it| file == &it.join(SKILL));
             found
                 .files
@@ -94,25 +98,43 @@ impl Holds {
 }
 
 /// The folders of a person and of a workspace, lowest priority first.
-pub(super) fn folders(config: &Path, workspace: &Path) -> Vec<Folder> {
-    let own = Holds::ALL.into_iter().map(|holds| {
+pub(super) fn folders(config: &Path, home: &Path, workspace: &Path) -> Vec<Folder> {
+    let folder = |path: PathBuf, name: String, holds| Folder {
+        path,
+        name,
+        holds,
+        of_project: false,
+    };
+    // Claude Code has no tools there.
+    let of_claude = [
+        FolderContent::Agents,
+        FolderContent::Commands,
+        FolderContent::Skills,
+    ];
+    let of_claude = of_claude.into_iter().map(|holds| {
+        let inner = Path::new(CLAUDE).join(holds.folder());
+        let name = Path::new("~").join(&inner).display().to_string();
+        folder(home.join(inner), name, holds)
+    });
+    let own = FolderContent::ALL.into_iter().map(|holds| {
         let path = config.join(holds.folder());
-        Folder {
-            name: path.display().to_string(),
-            path,
-            holds,
-            of_project: false,
+        folder(path.clone(), path.display().to_string(), holds)
+    });
+    let mut folders: Vec<Folder> = of_claude.chain(own).collect();
+    for inner in FOLDERS {
+        for holds in FolderContent::ALL {
+            let path = workspace.join(inner).join(holds.folder());
+            // In the home directory, these are the person's own.
+            if folders.iter().any(|own| own.path == path) {
+                continue;
+            }
+            folders.push(Folder {
+                of_project: true,
+                ..folder(path, format!("{inner}/{}", holds.folder()), holds)
+            });
         }
-    });
-    let of_project = FOLDERS.into_iter().flat_map(|folder| {
-        Holds::ALL.into_iter().map(move |holds| Folder {
-            path: workspace.join(folder).join(holds.folder()),
-            name: format!("{folder}/{}", holds.folder()),
-            holds,
-            of_project: true,
-        })
-    });
-    own.chain(of_project).collect()
+    }
+    folders
 }
 
 /// All files, with what identifies their state.

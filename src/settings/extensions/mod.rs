@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(super) use self::files::{DEEPEST, Found, Holds, MOST_FILES, SKILL, below};
+pub(super) use self::files::{DEEPEST, FolderContent, Found, MOST_FILES, SKILL, below};
 use self::files::{File, Folder, Stamp, folders, stamped, text};
 use crate::config::front_matter::{FrontMatter, Mistake};
 use crate::permissions::check_rule;
@@ -39,8 +39,12 @@ pub struct Sources<'s> {
     pub built_in_commands: Vec<String>,
     /// The person's folder.
     pub config: &'s Path,
+    /// The person's home, whose `.claude` has files of the person, too.
+    pub home: &'s Path,
     pub workspace: &'s Path,
     pub trusts: Trusts,
+    /// What the person can do about a file that is not trusted.
+    pub remedy: &'static str,
 }
 
 /// Tells whether a project is trusted with its current content.
@@ -51,6 +55,7 @@ struct State {
     built_in_commands: Vec<String>,
     folders: Vec<Folder>,
     trusts: Trusts,
+    remedy: &'static str,
     /// The state of the files when they were last read.
     seen: Vec<(File, Stamp)>,
     /// The content of the project's files when they were trusted.
@@ -61,38 +66,40 @@ struct State {
 impl Catalogue {
     /// Only the built-in ones.
     pub fn built_in(read_only: Vec<String>) -> Self {
-        Self::new(read_only, Vec::new(), Vec::new(), Box::new(|| false))
+        Self::new(
+            Sources {
+                read_only,
+                built_in_commands: Vec::new(),
+                config: Path::new(""),
+                home: Path::new(""),
+                workspace: Path::new(""),
+                trusts: Box::new(|| false),
+                remedy: "",
+            },
+            Vec::new(),
+        )
     }
 
     /// Adds what the files of the person and of a workspace define, and returns their problems.
     pub fn read(sources: Sources<'_>) -> (Self, Vec<String>) {
-        let folders = folders(sources.config, sources.workspace);
-        let catalogue = Self::new(
-            sources.read_only,
-            sources.built_in_commands,
-            folders,
-            sources.trusts,
-        );
+        let folders = folders(sources.config, sources.home, sources.workspace);
+        let catalogue = Self::new(sources, folders);
         let problems = catalogue.refresh().unwrap_or_default();
         (catalogue, problems)
     }
 
-    fn new(
-        read_only: Vec<String>,
-        built_in_commands: Vec<String>,
-        folders: Vec<Folder>,
-        trusts: Trusts,
-    ) -> Self {
-        let agents = agents::built_in(read_only);
+    fn new(sources: Sources<'_>, folders: Vec<Folder>) -> Self {
+        let agents = agents::built_in(sources.read_only);
         Self(Arc::new(Mutex::new(State {
             now: Arc::new(Extensions {
                 agents: agents.clone(),
                 ..Extensions::default()
             }),
             agents,
-            built_in_commands,
+            built_in_commands: sources.built_in_commands,
             folders,
-            trusts,
+            trusts: sources.trusts,
+            remedy: sources.remedy,
             seen: Vec::new(),
             trusted: HashMap::new(),
         })))
@@ -143,16 +150,16 @@ impl State {
         };
         for (file, text) in self.readable(problems) {
             let added = match file.holds {
-                Holds::Agents => agents::kind(&text, &file.name, problems)
+                FolderContent::Agents => agents::kind(&text, &file.name, problems)
                     .map(|kind| put(&mut now.agents, kind, |kind| kind.name.as_str())),
-                Holds::Commands => {
+                FolderContent::Commands => {
                     commands::command(&text, &file, &self.built_in_commands, problems)
                         .map(|command| put(&mut now.commands, command, |it| &it.name))
                 }
-                Holds::Skills => skills::skill(&text, &file, problems)
+                FolderContent::Skills => skills::skill(&text, &file, problems)
                     .map(|skill| put(&mut now.skills, skill, |skill| &skill.name)),
                 // If two tools have the same name, the registry decides which one is used, and names both.
-                Holds::Tools => tools::tool(&text, &file).map(|tool| now.tools.push(tool)),
+                FolderContent::Tools => tools::tool(&text, &file).map(|tool| now.tools.push(tool)),
             };
             if let Err(Mistake { line, problem }) = added {
                 problems.push(format!("`{}`, line {line}: {problem}", file.name));
@@ -193,22 +200,20 @@ impl State {
             }
             readable.push((file.clone(), text));
         }
-        problems.extend(not_trusted(&untrusted));
+        problems.extend(not_trusted(&untrusted, self.remedy));
         readable
     }
 }
 
 /// A message about the files of a project that are not used.
-fn not_trusted(files: &[&str]) -> Option<String> {
+fn not_trusted(files: &[&str], remedy: &str) -> Option<String> {
     let (first, others) = files.split_first()?;
     let what = match others.len() {
         0 => format!("`{first}` is not used"),
         1 => format!("`{first}` and 1 more file are not used"),
         more => format!("`{first}` and {more} more files are not used"),
     };
-    Some(format!(
-        "{what}: you have not trusted this project with it; restart to trust it, or use --trust with -p"
-    ))
+    Some(format!("{what}: the project is not trusted; {remedy}"))
 }
 
 /// Adds an item; it replaces an earlier one with the same name.

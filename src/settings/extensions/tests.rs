@@ -13,6 +13,7 @@ const REVIEWER: &str = "---\nname: reviewer\ndescription: Use it: after changes\
 struct Place {
     _folder: tempfile::TempDir,
     config: std::path::PathBuf,
+    home: std::path::PathBuf,
     workspace: std::path::PathBuf,
     trusted: Arc<AtomicBool>,
 }
@@ -22,6 +23,7 @@ impl Place {
         let folder = tempfile::tempdir().expect("a folder");
         Self {
             config: folder.path().join("config"),
+            home: folder.path().join("home"),
             workspace: folder.path().join("work"),
             trusted: Arc::new(AtomicBool::new(true)),
             _folder: folder,
@@ -35,8 +37,10 @@ impl Place {
             read_only: vec!["Read".into()],
             built_in_commands: vec!["help".into()],
             config: &self.config,
+            home: &self.home,
             workspace: &self.workspace,
             trusts,
+            remedy: "restart to review it",
         })
     }
 }
@@ -97,7 +101,7 @@ fn mistakes_are_named_with_file_and_line_and_the_rest_works() {
     put(
         &own,
         "c.md",
-        "---\nname: c\ndescription: d\nmaxTurns: many\npermissionMode: lax\n---\nx",
+        "---\nname: c\ndescription: d\nmaxTurns: many\npermissionMode: lax\ntools: Read, Grepp, mine\n---\nx",
     );
     put(&own, "d.md", REVIEWER);
     put(&own, "notes.txt", "no type");
@@ -119,8 +123,47 @@ fn mistakes_are_named_with_file_and_line_and_the_rest_works() {
                 "`{folder}/c.md`, line 5: `permissionMode` is one of default, acceptEdits, plan, dontAsk, bypassPermissions"
             ),
             format!("`{folder}/c.md`, line 4: `maxTurns` is a number from 1 on"),
+            format!(
+                "`{folder}/c.md`, line 6: `tools` names no tool: `Grepp`; did you mean `Grep`?"
+            ),
         ]
     );
+}
+
+#[test]
+fn files_in_claude_of_the_home_are_the_persons_own_below_those_of_the_configuration() {
+    let mut place = Place::new();
+    place.trusted.store(false, Ordering::Relaxed);
+    let claude = place.home.join(".claude");
+    put(&claude.join("agents"), "r.md", REVIEWER);
+    put(&claude.join("agents"), "o.md", &named(REVIEWER, "other"));
+    put(&claude.join("commands"), "sync.md", "Sync.");
+    put(
+        &claude.join("skills/pdf"),
+        "SKILL.md",
+        "---\nname: pdf\ndescription: d\n---\nRead it.",
+    );
+    // Custom tools are not read from there.
+    put(&claude.join("tools"), "t.toml", "name = 1");
+    put(
+        &place.config.join("agents"),
+        "r.md",
+        &REVIEWER.replace("You review.", "Mine."),
+    );
+    let read = |place: &Place| {
+        let (catalogue, problems) = place.read();
+        assert_eq!(problems, [] as [&str; 0]);
+        assert_eq!(catalogue.find("reviewer").expect("known").prompt, "Mine.");
+        let other = catalogue.find("other").expect("known");
+        assert_eq!(other.source, "~/.claude/agents/o.md");
+        let now = catalogue.now();
+        assert!(now.command("sync").is_some() && now.skill("pdf").is_some());
+    };
+    read(&place);
+    std::fs::remove_dir_all(claude.join("tools")).expect("removed");
+    // In the home directory itself, they need no trust either.
+    place.workspace.clone_from(&place.home);
+    read(&place);
 }
 
 #[test]

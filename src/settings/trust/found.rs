@@ -9,18 +9,20 @@ use sha2::{Digest, Sha256};
 
 use super::{Item, Kind};
 use crate::config::front_matter::FrontMatter;
-use crate::config::{LONGEST_FILE, is_missing, read_regular};
-use crate::settings::extensions::{DEEPEST, Found, Holds, MOST_FILES, SKILL, below};
+use crate::config::{is_missing, read_regular};
+use crate::settings::extensions::{DEEPEST, FolderContent, Found, MOST_FILES, SKILL, below};
 use crate::settings::file;
 use crate::settings::files::{Content, FOLDERS, Files, Owner};
 use crate::text;
 
-/// Keys that are read by other parts of the program.
-const MORE: [&str; 2] = ["hooks", "mcpServers"];
 /// Folders whose texts reach the model, and may run commands or grant rights to themselves.
-const PROMPTS: [Holds; 3] = [Holds::Agents, Holds::Commands, Holds::Skills];
+const PROMPTS: [FolderContent; 3] = [
+    FolderContent::Agents,
+    FolderContent::Commands,
+    FolderContent::Skills,
+];
 /// The keys that do so.
-const POWERS: [&str; 4] = ["allowed-tools:", "tools:", "hooks:", "permissionMode:"];
+const RISKY_KEYS: [&str; 4] = ["allowed-tools:", "tools:", "hooks:", "permissionMode:"];
 /// How many bytes of them are read in all, because the first frame waits for it.
 const MOST_BYTES: u64 = 4 << 20;
 /// More of what a text is about is not shown.
@@ -49,7 +51,7 @@ pub(super) fn items(workspace: &Path, files: &Files, own: &[String]) -> Vec<Item
             }
         }
     }
-    servers_file(workspace, &mut items);
+    servers_file(files, &mut items);
     let mut reader = Reader {
         workspace,
         left: MOST_BYTES,
@@ -105,15 +107,15 @@ fn setting(key: &str, value: &Value, own: &[String], add: &mut impl FnMut(Kind, 
             }
         }
         ("mcpServers", Value::Object(servers)) => {
-            for (name, server) in servers {
-                add(Kind::Server, format!("{name}: {}", command(server)), server);
+            for (name, value) in servers {
+                add(Kind::Server, server(name, value), value);
             }
         }
         ("provider" | "model" | "smallModel" | "baseUrl", value) => {
             add(Kind::Provider, format!("{key}: {}", words(value)), value);
         }
         (key, value) if is_harmless(key, value) => {}
-        (key, value) if MORE.contains(&key) || file::is_key(key) => {
+        (key, value) if file::is_key(key) => {
             add(Kind::Setting, format!("{key}: {value}"), value);
         }
         // Unknown keys have no effect.
@@ -193,40 +195,61 @@ fn hooks(event: &str, matchers: &Value, add: &mut impl FnMut(Kind, String, &Valu
     }
 }
 
-/// The description of a server: its command line or address.
-fn command(server: &Value) -> String {
-    if let Some(url) = server["url"].as_str() {
-        return url.to_owned();
+/// The description of a server: its name, and its command line or address.
+fn server(name: &str, value: &Value) -> String {
+    if let Some(url) = value["url"].as_str() {
+        return format!("{name}: {url}{}", passed("sends", &value["headers"]));
     }
-    let Some(program) = server["command"].as_str() else {
-        return server.to_string();
+    let Some(program) = value["command"].as_str() else {
+        return format!("{name}: {value}");
     };
-    let arguments = server["args"].as_array().map(Vec::as_slice);
+    let arguments = value["args"].as_array().map(Vec::as_slice);
     let arguments = arguments.unwrap_or_default().iter().map(words);
-    let mut line = std::iter::once(program.to_owned()).chain(arguments);
-    let line = line.by_ref().collect::<Vec<_>>().join(" ");
-    match server["env"].as_object() {
-        Some(env) if !env.is_empty() => {
-            let names: Vec<&str> = env.keys().map(String::as_str).collect();
-            format!("{line} (sets {})", names.join(", "))
-        }
-        _ => line,
-    }
+    let line = std::iter::once(program.to_owned()).chain(arguments);
+    let line = line.collect::<Vec<_>>().join(" ");
+    format!("{name}: {line}{}", passed("sets", &value["env"]))
 }
 
-fn servers_file(workspace: &Path, items: &mut Vec<Item>) {
-    let bytes = match read_regular(&workspace.join(".mcp.json"), LONGEST_FILE) {
-        Ok(bytes) => bytes,
-        Err(error) => return unreadable(Kind::Server, ".mcp.json", &error, items),
+/// The names of the variables or headers that a server gets; if a value is taken from the person's environment, also
+/// from which variable.
+fn passed(verb: &str, values: &Value) -> String {
+    let values = values.as_object().into_iter().flatten();
+    let name = |(name, value): (&String, &Value)| match value.as_str() {
+        Some(text) if text.contains("${") => format!("{name} from {text}"),
+        _ => name.clone(),
     };
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
+    let names: Vec<String> = values.map(name).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!(" ({verb} {})", names.join(", "))
+}
+
+/// The mark of a server in a file.
+pub(super) fn server_mark(file: &str, name: &str, value: &Value) -> String {
+    server_item(file, name, value).mark
+}
+
+fn server_item(file: &str, name: &str, value: &Value) -> Item {
+    let all = value.to_string();
+    item(Kind::Server, file, &server(name, value), all.as_bytes())
+}
+
+fn servers_file(files: &Files, items: &mut Vec<Item>) {
+    let Some(layer) = &files.servers else {
         return;
     };
-    for (name, server) in value["mcpServers"].as_object().into_iter().flatten() {
-        let what = format!("{name}: {}", command(server));
-        let all = server.to_string();
-        items.push(item(Kind::Server, ".mcp.json", &what, all.as_bytes()));
+    match &layer.content {
+        Content::Missing => {}
+        Content::Unreadable(problem) => {
+            let what = format!("can't be read: {problem}");
+            items.push(item(Kind::Server, &layer.name, &what, &[]));
+        }
+        Content::Text(text) => {
+            let value: Value = serde_json::from_str(text).unwrap_or_default();
+            let servers = value["mcpServers"].as_object().into_iter().flatten();
+            items.extend(servers.map(|(name, value)| server_item(&layer.name, name, value)));
+        }
     }
 }
 
@@ -239,8 +262,8 @@ struct Reader<'w> {
 impl Reader<'_> {
     fn tools(&mut self, items: &mut Vec<Item>) {
         for folder in FOLDERS {
-            let folder = format!("{folder}/{}", Holds::Tools.folder());
-            let found = Holds::Tools.files(&self.workspace.join(&folder));
+            let folder = format!("{folder}/{}", FolderContent::Tools.folder());
+            let found = FolderContent::Tools.files(&self.workspace.join(&folder));
             for file in named(&folder, &found, items, Kind::Tool) {
                 if let Some(bytes) = self.read(&file, items, Kind::Tool) {
                     items.push(item(Kind::Tool, &file, &tool(&bytes), &bytes));
@@ -260,8 +283,8 @@ impl Reader<'_> {
                     };
                     let text = String::from_utf8_lossy(&bytes);
                     // What else lies in the folder of a skill is read by the model, as any file of the project.
-                    let reaches_model = holds != Holds::Skills || file.ends_with(SKILL);
-                    if let Some(what) = powers(&text) {
+                    let reaches_model = holds != FolderContent::Skills || file.ends_with(SKILL);
+                    if let Some(what) = risky_lines(&text) {
                         items.push(item(Kind::Prompt, &file, &what, &bytes));
                     } else if reaches_model {
                         let what = crate::text::first_line(&about(&text), LONGEST_ABOUT);
@@ -309,10 +332,10 @@ fn tool(bytes: &[u8]) -> String {
 }
 
 /// The lines of a text that run something or grant rights.
-fn powers(text: &str) -> Option<String> {
+fn risky_lines(text: &str) -> Option<String> {
     let powerful = |line: &&str| {
         let line = line.trim_start();
-        POWERS.iter().any(|power| line.starts_with(power)) || line.contains("!`")
+        RISKY_KEYS.iter().any(|power| line.starts_with(power)) || line.contains("!`")
     };
     let lines: Vec<&str> = text.lines().filter(powerful).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))

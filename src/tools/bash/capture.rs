@@ -6,10 +6,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::config::read_regular;
-use crate::config::secrets::Veil;
+use crate::config::secrets::KeyRedactor;
 
 use crate::process::output::plain;
 use crate::protocol::CallRef;
+use crate::tools::files::image::Format;
 use crate::tools::guard;
 
 /// How much output stays in memory before it goes to a file.
@@ -32,7 +33,7 @@ pub struct Capture {
     path: PathBuf,
     problem: Option<String>,
     /// Removes secrets from all output.
-    veil: Veil,
+    redactor: KeyRedactor,
 }
 
 impl Drop for Capture {
@@ -52,7 +53,7 @@ impl Capture {
             file: None,
             path: PathBuf::new(),
             problem: None,
-            veil: Veil::new(),
+            redactor: KeyRedactor::new(),
         }
     }
 
@@ -85,13 +86,13 @@ impl Capture {
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
-        let bytes = self.veil.pass(bytes);
+        let bytes = self.redactor.pass(bytes);
         self.take(&bytes);
     }
 
     /// The output is complete.
     fn end(&mut self) {
-        let bytes = self.veil.rest();
+        let bytes = self.redactor.rest();
         self.take(&bytes);
     }
 
@@ -122,20 +123,29 @@ impl Capture {
         begins.then(|| self.whole()).flatten()
     }
 
+    /// All of the output, if it is the bytes of an image.
+    pub fn image(&mut self) -> Option<Vec<u8>> {
+        Format::of(&self.head)?;
+        self.whole_bytes()
+    }
+
     /// All of the output, if it is text of a size that a picture may have.
     pub fn whole(&mut self) -> Option<String> {
+        String::from_utf8(self.whole_bytes()?).ok()
+    }
+
+    fn whole_bytes(&mut self) -> Option<Vec<u8>> {
         self.end();
         if self.total > LONGEST_WHOLE {
             return None;
         }
-        let whole = if self.is_all_in_memory() {
-            [self.head.as_slice(), &Vec::from(self.tail.clone())].concat()
+        if self.is_all_in_memory() {
+            Some([self.head.as_slice(), &Vec::from(self.tail.clone())].concat())
         } else if self.problem.is_none() {
-            read_regular(&self.path, LONGEST_WHOLE).ok()?
+            read_regular(&self.path, LONGEST_WHOLE).ok()
         } else {
-            return None;
-        };
-        String::from_utf8(whole).ok()
+            None
+        }
     }
 
     /// The output as text of at most `limit` characters, without escape sequences.

@@ -26,11 +26,11 @@ const TERM_GRACE: Duration = Duration::from_secs(2);
 /// The commands in the background, in the order in which they were started.
 #[derive(Clone, Default)]
 pub struct Groups {
-    kept: Arc<Mutex<Vec<Kept>>>,
+    kept: Arc<Mutex<Vec<TrackedGroup>>>,
     pub jobs: Jobs,
 }
 
-struct Kept {
+struct TrackedGroup {
     group: Group,
     command: String,
 }
@@ -113,7 +113,7 @@ impl Groups {
         let gone = wait_while(|| self.is_kept(leader));
         ending::end(|signal| self.signal(leader, signal), TERM_GRACE, gone).await;
         // Dropping a group also kills processes that left it.
-        self.lock().retain(|kept| !kept.group.is_led_by(leader));
+        self.lock().retain(|kept| !kept.group.has_leader(leader));
         Ok(None)
     }
 
@@ -140,7 +140,7 @@ impl Groups {
 
     fn add(&self, group: Group, command: &str) {
         self.forget_dead();
-        self.lock().push(Kept {
+        self.lock().push(TrackedGroup {
             group,
             command: command.to_owned(),
         });
@@ -160,17 +160,17 @@ impl Groups {
     fn is_kept(&self, leader: Option<Pid>) -> bool {
         self.forget_dead();
         let kept = self.lock();
-        kept.iter().any(|kept| kept.group.is_led_by(leader))
+        kept.iter().any(|kept| kept.group.has_leader(leader))
     }
 
     fn signal(&self, leader: Option<Pid>, signal: Signal) {
         let kept = self.lock();
-        for kept in kept.iter().filter(|kept| kept.group.is_led_by(leader)) {
+        for kept in kept.iter().filter(|kept| kept.group.has_leader(leader)) {
             kept.group.signal(signal);
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<TrackedGroup>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,14 +12,14 @@ use rustix::process::Pid;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use super::reports::Untold;
+use super::reports::Unreported;
 use crate::config::{logged, open_regular};
 use crate::process::child::{Ended, how_it_ended};
 use crate::protocol::{BackgroundEnd, CallRef, Printed};
 use crate::tools::ToolError;
 
 /// The most that one call to `BashOutput` reads; earlier output stays in the file.
-const MOST_NEWS: u64 = 1 << 20;
+const MOST_NEW_BYTES: u64 = 1 << 20;
 /// How many finished commands are remembered.
 const MOST_OVER: usize = 100;
 
@@ -30,7 +30,7 @@ const PACE: Duration = Duration::from_millis(200);
 #[derive(Clone, Default)]
 pub struct Jobs {
     state: Arc<Mutex<State>>,
-    has_news: Arc<Notify>,
+    has_output: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -60,7 +60,7 @@ struct Job {
     /// How much of the file was read.
     read: u64,
     status: Status,
-    untold: Untold,
+    unreported: Unreported,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub enum Status {
 
 /// The output since the last look.
 #[derive(Debug, PartialEq, Eq)]
-pub struct News {
+pub struct NewOutput {
     pub status: Status,
     pub command: String,
     pub file: PathBuf,
@@ -91,7 +91,7 @@ pub struct NoSuchJob {
 
 /// The error for an unknown id, for the model and for the person.
 pub fn unknown(error: &NoSuchJob) -> ToolError {
-    ToolError::new(error.to_string()).saying("no such background command")
+    ToolError::new(error.to_string()).with_sentence("no such background command")
 }
 
 impl Jobs {
@@ -114,7 +114,7 @@ impl Jobs {
             file: file.to_owned(),
             read: 0,
             status: Status::Running,
-            untold: Untold::default(),
+            unreported: Unreported::default(),
         });
         id
     }
@@ -147,7 +147,7 @@ impl Jobs {
                 }
             };
             tokio::select! {
-                () = self.has_news.notified() => {}
+                () = self.has_output.notified() => {}
                 () = later => {}
             }
         }
@@ -156,9 +156,9 @@ impl Jobs {
     /// Notes that a command printed something.
     pub fn printed(&self, id: &str, bytes: &[u8]) {
         if let Some(job) = self.lock().jobs.iter_mut().find(|job| job.id == id) {
-            job.untold.push(bytes);
+            job.unreported.push(bytes);
         }
-        self.has_news.notify_one();
+        self.has_output.notify_one();
     }
 
     /// Notes that the model has seen these first bytes.
@@ -172,7 +172,7 @@ impl Jobs {
         let ended = status.and_then(how_it_ended);
         let status = ended.map_or(Status::Killed, Status::Ended);
         self.lock().end(id, status);
-        self.has_news.notify_one();
+        self.has_output.notify_one();
     }
 
     /// Marks a running command as killed. Returns its leader, to be signalled, or how it ended if it had ended
@@ -185,15 +185,15 @@ impl Jobs {
             return Ok(Err(status));
         }
         state.end(id, Status::Killed);
-        self.has_news.notify_one();
+        self.has_output.notify_one();
         Ok(Ok(leader))
     }
 
     /// The output since the last look. Blocks: not for an async thread.
-    pub fn look(&self, id: &str) -> Result<News, NoSuchJob> {
+    pub fn read_new(&self, id: &str) -> Result<NewOutput, NoSuchJob> {
         let mut state = self.lock();
         let job = state.job(id)?;
-        let (skipped, mut output) = news(&job.file, job.read).unwrap_or_default();
+        let (skipped, mut output) = read_from(&job.file, job.read).unwrap_or_default();
         if job.status == Status::Running
             && let Some(end) = memchr::memrchr(b'\n', &output)
         {
@@ -201,7 +201,7 @@ impl Jobs {
             output.truncate(end + 1);
         }
         job.read += skipped + output.len() as u64;
-        Ok(News {
+        Ok(NewOutput {
             status: job.status,
             command: job.command.clone(),
             file: job.file.clone(),
@@ -222,15 +222,15 @@ impl State {
         let next = self.next.filter(|next| *next > now);
         let mut jobs = self.jobs.iter_mut();
         // The last output of a command that has ended is reported at once.
-        let due = jobs.find(|job| !job.untold.is_empty() && (next.is_none() || is_over(job)));
+        let due = jobs.find(|job| !job.unreported.is_empty() && (next.is_none() || is_over(job)));
         if let Some(job) = due {
             self.next = Some(now + PACE);
-            return Ok((job.call, Change::Printed(job.untold.take())));
+            return Ok((job.call, Change::Printed(job.unreported.take())));
         }
         if let Some((call, status)) = self.ends.pop_front() {
             return Ok((call, Change::Ended(status)));
         }
-        let waits = self.jobs.iter().any(|job| !job.untold.is_empty());
+        let waits = self.jobs.iter().any(|job| !job.unreported.is_empty());
         Err(next.filter(|_| waits))
     }
 
@@ -271,7 +271,7 @@ impl Status {
         }
     }
 
-    pub fn in_words(self) -> String {
+    pub fn description(self) -> String {
         match self {
             Status::Running => "running".to_owned(),
             Status::Ended(ended) => ended.to_string(),
@@ -280,13 +280,13 @@ impl Status {
     }
 }
 
-fn news(path: &Path, from: u64) -> io::Result<(u64, Vec<u8>)> {
+fn read_from(path: &Path, from: u64) -> io::Result<(u64, Vec<u8>)> {
     // The command may have replaced the file.
     let mut file = open_regular(path, OpenOptions::new().read(true))?;
     let new = file.metadata()?.len().saturating_sub(from);
-    let skipped = new.saturating_sub(MOST_NEWS);
+    let skipped = new.saturating_sub(MOST_NEW_BYTES);
     file.seek(SeekFrom::Start(from + skipped))?;
     let mut output = Vec::new();
-    file.take(MOST_NEWS).read_to_end(&mut output)?;
+    file.take(MOST_NEW_BYTES).read_to_end(&mut output)?;
     Ok((skipped, output))
 }

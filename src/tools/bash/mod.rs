@@ -5,11 +5,11 @@
 
 pub mod capture;
 pub mod groups;
-mod held;
-#[cfg(test)]
-mod held_tests;
 pub mod jobs;
 mod reports;
+mod sandboxed;
+#[cfg(test)]
+mod sandboxed_tests;
 pub mod shell;
 mod status;
 
@@ -26,7 +26,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::capture::Capture;
-use self::held::Held;
+use self::sandboxed::SandboxedCommand;
 use self::shell::{Ended, Shell, Start};
 use super::files::image::Format;
 use super::{
@@ -35,7 +35,7 @@ use super::{
 };
 use crate::permissions::{Grant, bash as reader};
 use crate::process::child;
-use crate::process::sandbox::Tried;
+use crate::process::sandbox::BlockedAccess;
 use crate::protocol::{ForPerson, Image, Level, PreviewFields, ResultBlock, Touches};
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -99,12 +99,12 @@ impl Tool for Bash {
 
     async fn validate(&self, input: &Input, _cx: &ToolCx) -> Result<Validated, ToolError> {
         if input.command.trim().is_empty() {
-            return Err(ToolError::new("`command` is empty").saying("the command is empty"));
+            return Err(ToolError::new("`command` is empty").with_sentence("the command is empty"));
         }
         if input.command.contains('\0') {
             return Err(
                 ToolError::new("`command` contains a NUL byte, which no shell can take")
-                    .saying("the command contains a NUL byte"),
+                    .with_sentence("the command contains a NUL byte"),
             );
         }
         Ok(Validated::Fine)
@@ -116,7 +116,7 @@ impl Tool for Bash {
             !background && may_move(&input.command) && !self.is_concurrency_safe(&input);
         let mut shell = start(&input.command, &grant, follows_cd, &cx).map_err(|error| {
             ToolError::new(format!("The command could not be started: {error}"))
-                .saying(format!("could not be started: {error}"))
+                .with_sentence(format!("could not be started: {error}"))
         })?;
         if background {
             let capture = Capture::to_file(&cx.env.results_dir, cx.call);
@@ -128,8 +128,11 @@ impl Tool for Bash {
             capture.follow();
             return Ok(leave_running(shell, capture, &input, &cx));
         }
-        let left = shell.hand_over(&cx.env.groups, &input.command);
-        let picture = capture.data_url().as_deref().and_then(image);
+        let left = shell.transfer_to(&cx.env.groups, &input.command);
+        let picture = match capture.image() {
+            Some(bytes) => image(&bytes),
+            None => capture.data_url().as_deref().and_then(image_in_url),
+        };
         let text = capture.finish(MAX_RESULT_CHARS);
         let changes: Vec<ContextChange> = shell
             .directory_afterwards()
@@ -147,14 +150,14 @@ impl Tool for Bash {
                 ..ToolOutput::default()
             });
         }
-        let kept_from = shell.kept_from(&text, &cx.cwd);
+        let blocked_access = shell.blocked_access(&text, &cx.cwd);
         let moved = changes
             .iter()
             .any(|change| *change != ContextChange::Cwd(cx.cwd.clone()));
         let answered = status::one_is_an_answer(&input.command, moved);
         let concluded = conclude(ended, answered, text, left);
-        let mut concluded = match kept_from {
-            Some(tried) => blocked(concluded, &tried),
+        let mut concluded = match blocked_access {
+            Some(access) => blocked(concluded, &access),
             None => concluded,
         };
         match &mut concluded {
@@ -166,13 +169,13 @@ impl Tool for Bash {
 }
 
 fn start(command: &str, grant: &Grant, follow_cd: bool, cx: &ToolCx) -> io::Result<Shell> {
-    let held = match held::hold_for(grant) {
-        Some(hold) => Some(Held::new(hold, command, follow_cd, grant, cx)?),
+    let sandboxed = match sandboxed::sandbox_mode(grant) {
+        Some(mode) => Some(SandboxedCommand::new(mode, command, follow_cd, grant, cx)?),
         None => None,
     };
     Shell::start(Start {
         follow_cd,
-        held,
+        sandboxed,
         partly_unasked: grant.is_partly_unasked(),
         ..Start::new(command, &cx.cwd, &cx.env)
     })
@@ -182,23 +185,23 @@ fn start(command: &str, grant: &Grant, follow_cd: bool, cx: &ToolCx) -> io::Resu
 /// only says what was blocked.
 fn blocked(
     concluded: Result<ToolOutput, ToolError>,
-    tried: &Tried,
+    access: &BlockedAccess,
 ) -> Result<ToolOutput, ToolError> {
-    let said = format!("blocked: {tried}");
+    let text = format!("blocked: {access}");
     match concluded {
         Ok(mut output) => {
-            let said = format!("({said}, which a command that runs without asking can't do)");
-            output.for_model.push(ResultBlock::text(said));
+            let text = format!("({text}, which a command that runs without asking can't do)");
+            output.for_model.push(ResultBlock::text(text));
             Ok(output)
         }
         Err(mut error) if error.kind == ToolErrorKind::CommandFailed => {
-            let shift = said.len() + 1;
+            let shift = text.len() + 1;
             if let Some(printed) = &mut error.for_person.output {
                 *printed = printed.start + shift..printed.end + shift;
             }
             Err(ToolError {
-                kind: ToolErrorKind::HeldBack,
-                message: format!("{said}\n{}", error.message),
+                kind: ToolErrorKind::Blocked,
+                message: format!("{text}\n{}", error.message),
                 ..error
             })
         }
@@ -260,14 +263,14 @@ pub fn conclude(
         Ended::Cancelled => Err(ToolError::cancelled_after(output)),
         Ended::Backgrounded => Ok(ToolOutput::text(output)),
         ended @ (Ended::Process(_) | Ended::TimedOut(_) | Ended::Flooded | Ended::Lost(_)) => {
-            let (head, side) = why_it_failed(&ended);
+            let (head, side) = failure_texts(&ended);
             failed(head, side, &output)
         }
     }
 }
 
 /// The words before the output of a failed command: for the model, and for the person.
-fn why_it_failed(ended: &Ended) -> (String, ForPerson) {
+fn failure_texts(ended: &Ended) -> (String, ForPerson) {
     let because = |sentence: String| ForPerson {
         sentence: Some(sentence),
         ..ForPerson::default()
@@ -362,9 +365,19 @@ fn meaning(code: i32) -> &'static str {
     }
 }
 
-/// Output that is one data URL of an image becomes an image, if providers accept it: an image that they refuse would
-/// make every later request fail.
-fn image(output: &str) -> Option<Image> {
+/// Output that is an image becomes an image block, if providers accept it: an image that they refuse would make every
+/// later request fail.
+fn image(output: &[u8]) -> Option<Image> {
+    let format = Format::of(output)?;
+    format.check(output).ok()?;
+    Some(Image::base64(
+        format.media_type(),
+        BASE64_STANDARD.encode(output),
+    ))
+}
+
+/// The same for output that is one data URL.
+fn image_in_url(output: &str) -> Option<Image> {
     let (media_type, data) = output
         .trim()
         .strip_prefix("data:")?

@@ -14,13 +14,13 @@ const REPORT: usize = 4 * 1024;
 
 /// Output that was not reported yet.
 #[derive(Debug, Default)]
-pub struct Untold {
+pub struct Unreported {
     bytes: Vec<u8>,
     /// Lines completed since the last report.
     lines: usize,
 }
 
-impl Untold {
+impl Unreported {
     pub fn push(&mut self, bytes: &[u8]) {
         self.lines += memchr::memchr_iter(b'\n', bytes).count();
         self.bytes
@@ -40,11 +40,11 @@ impl Untold {
 
     /// Takes all of it, with secrets removed.
     pub fn take(&mut self) -> Printed {
-        let untold = std::mem::take(self);
-        let text = String::from_utf8_lossy(&untold.bytes).into_owned();
+        let unreported = std::mem::take(self);
+        let text = String::from_utf8_lossy(&unreported.bytes).into_owned();
         Printed {
             text: crate::config::hidden(text),
-            lines: untold.lines,
+            lines: unreported.lines,
         }
     }
 }
@@ -52,7 +52,7 @@ impl Untold {
 /// Reports output while the call is running.
 pub struct Reporter<'a> {
     progress: &'a Progress,
-    untold: Untold,
+    unreported: Unreported,
     next: Instant,
 }
 
@@ -60,17 +60,17 @@ impl<'a> Reporter<'a> {
     pub fn new(progress: &'a Progress) -> Self {
         Self {
             progress,
-            untold: Untold::default(),
+            unreported: Unreported::default(),
             next: Instant::now(),
         }
     }
 
     pub fn push(&mut self, bytes: &[u8]) {
-        self.untold.push(bytes);
+        self.unreported.push(bytes);
     }
 
     pub async fn due(&self) {
-        if self.untold.is_empty() {
+        if self.unreported.is_empty() {
             std::future::pending::<()>().await;
         } else {
             sleep_until(self.next).await;
@@ -78,8 +78,8 @@ impl<'a> Reporter<'a> {
     }
 
     pub fn flush(&mut self) {
-        if !self.untold.is_empty() {
-            self.progress.report(self.untold.take());
+        if !self.unreported.is_empty() {
+            self.progress.report(self.unreported.take());
             self.next = Instant::now() + PACE;
         }
     }
@@ -87,15 +87,15 @@ impl<'a> Reporter<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{REPORT, Untold};
+    use super::{REPORT, Unreported};
 
     #[test]
     fn lines_that_are_left_out_are_counted() {
-        let mut untold = Untold::default();
+        let mut unreported = Unreported::default();
         for number in 0..10_000 {
-            untold.push(format!("line {number}\n").as_bytes());
+            unreported.push(format!("line {number}\n").as_bytes());
         }
-        let printed = untold.take();
+        let printed = unreported.take();
         assert_eq!(printed.lines, 10_000);
         assert!(printed.text.len() <= REPORT);
         assert!(
@@ -104,6 +104,6 @@ mod tests {
             &printed.text[..20]
         );
         assert!(printed.text.ends_with("\nline 9999\n"));
-        assert!(untold.is_empty());
+        assert!(unreported.is_empty());
     }
 }

@@ -15,14 +15,14 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::capture::Capture;
 use super::groups::Groups;
-use super::held::{Held, make_harmless};
 use super::reports::Reporter;
+use super::sandboxed::{SandboxedCommand, make_harmless};
 use crate::config::read_regular;
 use crate::process::child;
 use crate::process::ending::{self, wait_while};
 use crate::process::group::Group;
 use crate::process::output::{DRAIN, read_some};
-use crate::process::sandbox::Tried;
+use crate::process::sandbox::BlockedAccess;
 use crate::tools::{Environment, ToolCx};
 
 /// How long a command has to end by itself after TERM.
@@ -46,7 +46,7 @@ pub struct Shell {
     directory: Option<TempPath>,
     /// The command, if it was too long for an argument. The shell reads it while running.
     script: Option<TempPath>,
-    held: Option<Held>,
+    sandboxed: Option<SandboxedCommand>,
 }
 
 /// The parts of a shell that are kept when its command continues in the background.
@@ -55,7 +55,7 @@ pub struct Parts {
     pub group: Group,
     pub output: pipe::Receiver,
     /// Files that the shell may still need.
-    pub leftovers: ([Option<TempPath>; 2], Option<Held>),
+    pub leftovers: ([Option<TempPath>; 2], Option<SandboxedCommand>),
 }
 
 /// How waiting for a command ended.
@@ -79,7 +79,7 @@ pub struct Start<'s> {
     /// Report where its `cd` leads.
     pub follow_cd: bool,
     /// The sandbox, if it runs without asking.
-    pub held: Option<Held>,
+    pub sandboxed: Option<SandboxedCommand>,
     /// A rule allows a part of the command, and the rest runs without asking.
     pub partly_unasked: bool,
     pub stdin: Stdio,
@@ -97,7 +97,7 @@ impl<'s> Start<'s> {
             cwd,
             env,
             follow_cd: false,
-            held: None,
+            sandboxed: None,
             partly_unasked: false,
             stdin: Stdio::null(),
             errors: None,
@@ -109,22 +109,22 @@ impl<'s> Start<'s> {
 impl Shell {
     /// Starts a command without a terminal; stdout, and stderr unless it goes elsewhere, are in one pipe.
     pub fn start(start: Start<'_>) -> io::Result<Self> {
-        let Start { cwd, held, .. } = start;
+        let Start { cwd, sandboxed, .. } = start;
         // If the file cannot be created, the command still runs, and its `cd` is not followed.
-        let directory = start.follow_cd.then(|| file_for(held.as_ref()).ok());
+        let directory = start.follow_cd.then(|| file_for(sandboxed.as_ref()).ok());
         let directory = directory.flatten().map(NamedTempFile::into_temp_path);
         let text = with_trap(start.command, directory.as_deref());
         let (reader, writer) = io::pipe()?;
         let bash = start.env.programs.bash()?;
-        let (program, first) = match &held {
-            Some(held) => held.wrapped(bash),
+        let (program, first) = match &sandboxed {
+            Some(sandboxed) => sandboxed.wrapped(bash),
             None => (bash.into(), Vec::new()),
         };
         let mut process = tokio::process::Command::new(program);
         // The shell's error messages begin with this name.
         process.arg0("bash").args(first);
         let script = if text.len() > LONGEST_ARGUMENT {
-            let file = file_for(held.as_ref())?;
+            let file = file_for(sandboxed.as_ref())?;
             std::fs::write(file.path(), &text)?;
             let path = file.into_temp_path();
             process.arg(&path);
@@ -138,26 +138,26 @@ impl Shell {
             .stdin(start.stdin)
             .stdout(writer.try_clone()?)
             .stderr(start.errors.unwrap_or(writer));
-        match &held {
-            Some(held) => held.dress(&mut process, start.env),
+        match &sandboxed {
+            Some(sandboxed) => sandboxed.set_environment(&mut process, start.env),
             None => start.env.variables.apply(&mut process),
         }
         process.envs(start.variables);
         if start.partly_unasked {
             make_harmless(&mut process, start.env);
         }
-        let (child, group) = match &held {
-            Some(held) => {
+        let (child, group) = match &sandboxed {
+            Some(sandboxed) => {
                 let runtime = tokio::runtime::Handle::current();
                 let cwd = cwd.to_owned();
-                held.start(move || {
+                sandboxed.start(move || {
                     let _runtime = runtime.enter();
                     child::spawn(process, &cwd)
                 })?
             }
             None => child::spawn(process, cwd)?,
         };
-        if held.is_some() {
+        if sandboxed.is_some() {
             bound_memory(group.leader());
         }
         let output = pipe::Receiver::from_owned_fd(reader.into())?;
@@ -168,13 +168,13 @@ impl Shell {
             output_open: true,
             directory,
             script,
-            held,
+            sandboxed,
         })
     }
 
     /// What the sandbox blocked, judging by what the command printed.
-    pub fn kept_from(&self, output: &str, cwd: &Path) -> Option<Tried> {
-        self.held.as_ref()?.kept_from(output, cwd)
+    pub fn blocked_access(&self, output: &str, cwd: &Path) -> Option<BlockedAccess> {
+        self.sandboxed.as_ref()?.blocked_access(output, cwd)
     }
 
     /// Waits until the command ends, times out or is stopped, and collects its output.
@@ -280,7 +280,7 @@ impl Shell {
     }
 
     /// Hands what the shell left running to `groups`, which ends it with the program. Returns a notice for the model.
-    pub fn hand_over(&mut self, groups: &Groups, command: &str) -> Option<String> {
+    pub fn transfer_to(&mut self, groups: &Groups, command: &str) -> Option<String> {
         let mut group = self.group.take();
         // Look for processes that left the group only if something still holds the output open.
         let survives = group.is_alive() || (self.output_open && group.has_stragglers());
@@ -288,11 +288,11 @@ impl Shell {
             group.disarm();
             return None;
         }
-        let said = group.in_words();
+        let description = group.description();
         let output = self.output_open.then(|| self.take_output()).flatten();
         groups.keep(group, command, output);
         Some(format!(
-            "(The command left processes running in the background: {said}. They are stopped when the program ends.)"
+            "(The command left processes running in the background: {description}. They are stopped when the program ends.)"
         ))
     }
 
@@ -309,7 +309,7 @@ impl Shell {
             child: self.child,
             group: self.group,
             output: self.output,
-            leftovers: ([self.script, self.directory], self.held),
+            leftovers: ([self.script, self.directory], self.sandboxed),
         }
     }
 
@@ -339,9 +339,9 @@ fn bound_memory(leader: Option<Pid>) {
 fn bound_memory(_leader: Option<Pid>) {}
 
 /// A file that the command can read and write.
-fn file_for(held: Option<&Held>) -> io::Result<NamedTempFile> {
-    match held {
-        Some(held) => held.file(),
+fn file_for(sandboxed: Option<&SandboxedCommand>) -> io::Result<NamedTempFile> {
+    match sandboxed {
+        Some(sandboxed) => sandboxed.file(),
         None => NamedTempFile::new(),
     }
 }

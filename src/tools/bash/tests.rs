@@ -191,8 +191,8 @@ async fn a_command_past_its_timeout_is_stopped_with_what_it_printed() {
     let error = Scratch::new().run(&Bash, input).await;
     let error = error.expect_err("too long");
     assert_eq!(error.kind, ToolErrorKind::CommandFailed);
-    let told = "The command was stopped: it was still running after 300 ms\nbegun";
-    assert_eq!(error.message, told);
+    let text = "The command was stopped: it was still running after 300 ms\nbegun";
+    assert_eq!(error.message, text);
     let sentence = error.for_person.sentence.as_deref();
     assert_eq!(sentence, Some("stopped at its time limit, 300ms"));
     assert_eq!(error.for_person.output_in(&error.message), "begun");
@@ -273,6 +273,22 @@ async fn an_image_may_be_larger_than_the_limit_of_text() {
         let image = ResultBlock::Image(Image::base64("image/png", data));
         assert!(output.for_model == [image], "{size}");
     }
+}
+
+#[tokio::test]
+async fn the_bytes_of_an_image_are_an_image() {
+    for size in [20, 1_000_000] {
+        let scratch = Scratch::new();
+        scratch.put("picture.png", png_of(size));
+        let output = run_in(&scratch, "cat picture.png")
+            .await
+            .expect("it succeeds");
+        let data = BASE64_STANDARD.encode(png_of(size));
+        let image = ResultBlock::Image(Image::base64("image/png", data));
+        assert!(output.for_model == [image], "{size}");
+    }
+    let broken = printed("printf '\\x89PNG\\r\\n\\x1a\\nrest'").await;
+    assert!(broken.ends_with("rest"), "{broken}");
 }
 
 /// A PNG with a comment of this size.
@@ -492,9 +508,9 @@ async fn in_background(scratch: &Scratch, command: &str) -> String {
 async fn a_background_command_writes_to_its_file_and_is_forgotten_when_it_ends() {
     let scratch = Scratch::new();
     let file = scratch.cx.env.results_dir.join("call-1.1.txt");
-    let said = in_background(&scratch, "echo done").await;
+    let output = in_background(&scratch, "echo done").await;
     assert_eq!(
-        said,
+        output,
         format!(
             "Command running in background with ID: bash_1. Output is being written to: {}. Look at it with BashOutput or Read.",
             file.display()

@@ -21,8 +21,8 @@ pub fn blocks(printed: &str) -> Option<Result<ToolOutput, ToolError>> {
         Value::String(text) => vec![ResultBlock::text(text)],
         _ => return None,
     };
-    let says_error = ["isError", "is_error"].iter().any(|key| json[*key] == true);
-    if says_error {
+    let is_error = ["isError", "is_error"].iter().any(|key| json[*key] == true);
+    if is_error {
         return Some(Err(ToolError::new(ResultBlock::texts(&blocks))));
     }
     Some(Ok(ToolOutput {

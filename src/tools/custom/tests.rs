@@ -62,6 +62,16 @@ async fn it_runs_in_the_workspace_without_keys() {
     assert_eq!(text, format!("{root}\n{root}"));
 }
 
+#[test]
+fn the_person_who_is_asked_learns_what_will_run() {
+    let scratch = Scratch::new();
+    let program = Custom::new(tool("./weather.sh --metric")).program(&scratch.cx);
+    let program = program.expect("it starts one");
+    assert_eq!(program.command, "./weather.sh --metric");
+    assert_eq!(program.directory, scratch.root.display().to_string());
+    assert_eq!(program.input, "as JSON on stdin and in AGENT_TUI_INPUT");
+}
+
 #[tokio::test]
 async fn json_with_content_becomes_blocks() {
     let content = json!({"content": [

@@ -195,7 +195,7 @@ async fn a_near_miss_is_shown_with_its_whitespace() {
         .expect_err("not found");
     assert!(
         error.starts_with(
-            "String to replace not found in file. Line 2 differs from it only in whitespace"
+            "String to replace not found in file (0 matches). Line 2 differs from it only in whitespace"
         ),
         "{error}"
     );
@@ -374,14 +374,14 @@ async fn a_part_of_an_edit_is_made_in_a_file_that_was_read_in_part() {
     seen.expect("readable");
     let input = json!({"file_path": "a", "old_string": "2 x\nline 3 x\nline 4 x", "new_string": "2 y\nline 3 x\nline 4 y"});
     let after = lines.concat().replace("4 x", "4 y");
-    let said = in_part(&scratch, input.clone(), &after)
+    let output = in_part(&scratch, input.clone(), &after)
         .await
         .expect("edited");
     assert_eq!(scratch.bytes("a"), after.as_bytes());
-    assert!(said.contains("-line 2 x\r\n+line 2 y\r\n"), "{said}");
+    assert!(output.contains("-line 2 x\r\n+line 2 y\r\n"), "{output}");
     let unseen = lines.concat().replace("9 x", "9 y");
-    let said = in_part(&scratch, input, &unseen).await;
-    assert!(said.is_err(), "{said:?}");
+    let output = in_part(&scratch, input, &unseen).await;
+    assert!(output.is_err(), "{output:?}");
     assert_eq!(scratch.bytes("a"), after.as_bytes());
 }
 
@@ -391,8 +391,8 @@ async fn an_edit_with_no_accepted_part_writes_nothing() {
     scratch.put("a", "one\n");
     scratch.read("a").await.expect("readable");
     let input = json!({"file_path": "a", "old_string": "one", "new_string": "two"});
-    let said = in_part(&scratch, input, "one\n").await.expect("no error");
-    assert!(said.contains("nothing was written"), "{said}");
+    let output = in_part(&scratch, input, "one\n").await.expect("no error");
+    assert!(output.contains("nothing was written"), "{output}");
     assert_eq!(scratch.announced(), []);
 }
 
@@ -403,7 +403,7 @@ async fn a_file_that_changed_since_it_was_shown_is_not_edited_in_part() {
     scratch.read("a").await.expect("readable");
     scratch.put("a", "one\ntwo\nthree\n");
     let input = json!({"file_path": "a", "old_string": "one", "new_string": "1"});
-    let said = in_part(&scratch, input, "1\ntwo\n").await;
-    assert!(said.is_err(), "{said:?}");
+    let output = in_part(&scratch, input, "1\ntwo\n").await;
+    assert!(output.is_err(), "{output:?}");
     assert_eq!(scratch.bytes("a"), b"one\ntwo\nthree\n");
 }

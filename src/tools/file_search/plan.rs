@@ -67,6 +67,10 @@ pub struct Planned {
 
 impl Query {
     pub fn new(input: &Input, cwd: &Path) -> Result<Self, ToolError> {
+        grep::check_globs("file_glob", &input.file_glob)?;
+        if let Some(exclude) = &input.exclude {
+            grep::check_globs("exclude", exclude)?;
+        }
         let exclude = input.exclude.as_deref().map(grep::split_globs);
         let mut globs = input.file_glob.clone();
         if globs.trim().is_empty() {
@@ -92,7 +96,7 @@ impl Query {
         if matcher.is_match(b"").unwrap_or(false) {
             return Err(ToolError::new(
                 "`pattern` matches the empty text, which is everywhere; make it match at least one character",
-            ));
+            ).with_sentence("the pattern matches everywhere"));
         }
         Ok(Self {
             files,
@@ -131,15 +135,15 @@ impl Query {
                 if stop.is_set() || bytes.load(Ordering::Relaxed) > MOST_BYTES {
                     return;
                 }
-                let looked = self.look(path, &start, off_limits);
+                let looked = self.search_one(path, &start, off_limits);
                 let mut plan = plan.lock().unwrap_or_else(PoisonError::into_inner);
                 match looked {
-                    Ok(Looked::Found(file)) => {
+                    Ok(Searched::Found(file)) => {
                         bytes.fetch_add(file.size(), Ordering::Relaxed);
                         plan.files.push(file);
                     }
-                    Ok(Looked::Kept) => plan.kept.push(path.clone()),
-                    Ok(Looked::Nothing) => {}
+                    Ok(Searched::Kept) => plan.kept.push(path.clone()),
+                    Ok(Searched::Nothing) => {}
                     Err(error) => plan.unread.note_file(path, &error),
                 }
             }
@@ -159,12 +163,13 @@ impl Query {
         if bytes.into_inner() > MOST_BYTES {
             return Err(ToolError::new(
                 "The files with matches are too large to be looked at together; narrow `path` or `file_glob`",
-            ));
+            ).with_sentence("the files are too large together"));
         }
         if self.writes && stop.is_set() {
             return Err(ToolError::new(
                 "The search took too long, so nothing was written; narrow `path` or `file_glob`",
-            ));
+            )
+            .with_sentence("the search took too long; nothing was written"));
         }
         plan.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         plan.kept.sort_unstable();
@@ -172,13 +177,18 @@ impl Query {
     }
 
     /// Searches one file in full.
-    fn look(&self, path: &Path, start: &Path, off_limits: &OffLimits) -> std::io::Result<Looked> {
+    fn search_one(
+        &self,
+        path: &Path,
+        start: &Path,
+        off_limits: &OffLimits,
+    ) -> std::io::Result<Searched> {
         let real = std::fs::canonicalize(path)?;
         if !real.starts_with(start) {
             return Err(std::io::Error::other("it is now a link to another place"));
         }
         if self.writes && off_limits.cover_writing(&real) {
-            return Ok(Looked::Kept);
+            return Ok(Searched::Kept);
         }
         let mut bytes = Vec::new();
         let file = Place::of(&real)?.open()?;
@@ -197,9 +207,9 @@ impl Query {
         };
         let (matches, splices) = self.matches(&before);
         if matches.is_empty() {
-            return Ok(Looked::Nothing);
+            return Ok(Searched::Nothing);
         }
-        Ok(Looked::Found(Planned {
+        Ok(Searched::Found(Planned {
             path: path.to_owned(),
             real,
             hash,
@@ -244,7 +254,7 @@ impl Query {
     }
 }
 
-enum Looked {
+enum Searched {
     Found(Planned),
     /// It must not be changed.
     Kept,
@@ -291,6 +301,11 @@ impl Plan {
             .collect()
     }
 
+    /// Whether everything was searched.
+    pub fn is_complete(&self) -> bool {
+        !self.stopped && !self.more && self.kept.is_empty() && self.unread.count == 0
+    }
+
     pub fn count(&self) -> usize {
         self.files.iter().map(|file| file.matches.len()).sum()
     }
@@ -308,7 +323,7 @@ fn check_groups(replacement: &str, matcher: &RegexMatcher) -> Result<(), ToolErr
                 "`replace_with` uses the group `{}`, which `pattern` does not have. A dollar sign is written `$$`, \
                  and `${{1}}x` is the first group followed by x",
                 names::escape(name)
-            )));
+            )).with_sentence("the replacement uses an unknown group"));
         }
     }
     Ok(())

@@ -44,7 +44,7 @@ pub fn matches(plan: &Plan, input: &Input) -> String {
 }
 
 /// The matches in a few words, for the person.
-pub fn in_short(plan: &Plan) -> String {
+pub fn summary(plan: &Plan) -> String {
     match plan.count() {
         0 => "no matches".to_owned(),
         count => counted(count, plan.files.len()),

@@ -24,7 +24,7 @@ fn replacing(extra: &Value) -> Value {
     input
 }
 
-async fn said(scratch: &Scratch, input: Value) -> String {
+async fn output(scratch: &Scratch, input: Value) -> String {
     let output = scratch.run(&FileSearch::default(), input).await;
     text(&output.expect("it runs"))
 }
@@ -38,7 +38,7 @@ async fn refused(scratch: &Scratch, input: Value) -> String {
 async fn without_a_replacement_matches_are_shown_with_their_lines() {
     let scratch = project();
     assert_eq!(
-        said(&scratch, json!({"pattern": "fo+"})).await,
+        output(&scratch, json!({"pattern": "fo+"})).await,
         "Found 5 matches in 2 files:\n\n\
          a.txt:1\n  one foo\n\n\
          a.txt:3\n  foo and foo\n\n\
@@ -46,9 +46,16 @@ async fn without_a_replacement_matches_are_shown_with_their_lines() {
          src/b.rs:2\n  foo();"
     );
     assert_eq!(
-        said(&scratch, json!({"pattern": "absent"})).await,
+        output(&scratch, json!({"pattern": "absent"})).await,
         "No matches found"
     );
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_a_replacement_without_matches() {
+    let scratch = project();
+    let output = refused(&scratch, replacing(&json!({"pattern": "absent"}))).await;
+    assert!(output.starts_with("No matches found"), "{output}");
 }
 
 #[tokio::test]
@@ -70,7 +77,7 @@ async fn a_preview_shows_the_changed_lines_and_how_to_apply_them_and_writes_noth
     let scratch = project();
     let input = json!({"pattern": r"(\w+) (?<second>foo)", "replace_with": "${second}-$1 $$", "file_glob": "*.txt"});
     assert_eq!(
-        said(&scratch, input).await,
+        output(&scratch, input).await,
         "Found 2 matches in 1 file:\n\n\
          a.txt:1\n  one foo\n→ foo-one $\n\n\
          a.txt:3\n  foo and foo\n→ foo foo-and $\n\n\
@@ -107,11 +114,11 @@ async fn all_files_are_changed_as_one_and_keep_their_line_ends() {
 #[tokio::test]
 async fn globs_include_and_exclude_files() {
     let scratch = project();
-    let only = said(&scratch, json!({"pattern": "foo", "file_glob": "*.rs"})).await;
+    let only = output(&scratch, json!({"pattern": "foo", "file_glob": "*.rs"})).await;
     assert!(only.starts_with("Found 2 matches in 1 file"), "{only}");
-    let not = said(&scratch, json!({"pattern": "foo", "exclude": "src/**"})).await;
+    let not = output(&scratch, json!({"pattern": "foo", "exclude": "src/**"})).await;
     assert!(not.starts_with("Found 3 matches in 1 file"), "{not}");
-    let one = said(&scratch, json!({"pattern": "foo", "path": "a.txt"})).await;
+    let one = output(&scratch, json!({"pattern": "foo", "path": "a.txt"})).await;
     assert!(one.starts_with("Found 3 matches in 1 file"), "{one}");
 }
 
@@ -124,7 +131,7 @@ async fn a_pattern_matches_across_lines_only_when_asked_to() {
             .contains("set `multiline`")
     );
     let input = json!({"pattern": "foo\ntwo\n", "multiline": true, "replace_with": "x\n", "preview_only": false});
-    said(&scratch, input).await;
+    output(&scratch, input).await;
     assert_eq!(scratch.bytes("a.txt"), b"one x\nfoo and foo\n");
 }
 
@@ -143,7 +150,7 @@ async fn invalid_input_is_refused_before_the_search() {
         ),
         (
             json!({"pattern": "foo", "file_glob": "["}),
-            "`glob` is not valid",
+            "`file_glob` is not valid",
         ),
         (
             json!({"pattern": "foo", "replace_with": "$1"}),
@@ -198,14 +205,14 @@ async fn files_and_parts_can_be_left_out_and_the_model_is_told() {
         .expect("done in part");
     assert_eq!(scratch.bytes("a.txt"), b"one bar\ntwo\nfoo and foo\n");
     assert_eq!(scratch.bytes("src/b.rs"), b"fn foo() {}\r\nfoo();\r\n");
-    let said = text(&output);
+    let message = text(&output);
     assert!(
-        said.starts_with("Replaced 1 match in 1 file:\na.txt: 1\n"),
-        "{said}"
+        message.starts_with("Replaced 1 match in 1 file:\na.txt: 1\n"),
+        "{message}"
     );
     assert!(
-        said.contains("allowed only a part") && said.contains("src/b.rs:"),
-        "{said}"
+        message.contains("allowed only a part") && message.contains("src/b.rs:"),
+        "{message}"
     );
 }
 
@@ -367,12 +374,12 @@ async fn another_program_that_saves_one_of_many_files_stops_the_whole_change() {
 async fn files_that_must_not_be_changed_are_left_out_and_named() {
     let mut scratch = project();
     scratch.cx.off_limits = OffLimits::default().with_writing(|path| path.ends_with("src/b.rs"));
-    let said = said(&scratch, replacing(&json!({}))).await;
+    let output = output(&scratch, replacing(&json!({}))).await;
     assert!(
-        said.starts_with(
+        output.starts_with(
             "Replaced 3 matches in 1 file:\na.txt: 3\n[1 file with matches may not be changed"
         ),
-        "{said}"
+        "{output}"
     );
     assert_eq!(scratch.bytes("src/b.rs"), b"fn foo() {}\r\nfoo();\r\n");
 }
@@ -380,14 +387,14 @@ async fn files_that_must_not_be_changed_are_left_out_and_named() {
 #[tokio::test]
 async fn a_change_does_not_count_as_having_read_the_file() {
     let scratch = project();
-    said(&scratch, replacing(&json!({}))).await;
+    output(&scratch, replacing(&json!({}))).await;
     let error = scratch
         .write("a.txt", "all new\n")
         .await
         .expect_err("not read");
     assert!(error.starts_with("Only a part of"), "{error}");
     scratch.read("src/b.rs").await.expect("readable");
-    said(
+    output(
         &scratch,
         replacing(&json!({"pattern": "bar", "replace_with": "baz"})),
     )

@@ -304,7 +304,7 @@ impl<'a> Temporary<'a> {
                     return Ok(Moved::Overtaken);
                 }
             }
-            Expected::Nothing => self.move_where_nothing_is()?,
+            Expected::Nothing => self.rename_without_replacing()?,
         }
         // From the open file and not from the path, which may already be another file.
         Stamp::of_file(&self.file).map(Moved::Into)
@@ -370,7 +370,7 @@ impl<'a> Temporary<'a> {
 
     /// A rename that refuses to replace anything. On a file system without one, the file gets a second name, which
     /// cannot replace anything either; dropping removes the first name.
-    fn move_where_nothing_is(&mut self) -> io::Result<()> {
+    fn rename_without_replacing(&mut self) -> io::Result<()> {
         let (directory, name): (_, &OsStr) = (&self.place.directory, &self.place.name);
         match rustix::fs::renameat_with(
             directory,

@@ -125,9 +125,15 @@ mod tests {
     #[test]
     fn a_lost_owner_is_reported_together_with_the_new_owner() {
         let is = Owner { user: 8, group: 9 };
-        let said = LostOwner { was: OLD, is }.to_string();
-        assert!(said.contains("belonged to user 1 and group 2"), "{said}");
-        assert!(said.contains("belongs to user 8 and group 9 now"), "{said}");
+        let output = LostOwner { was: OLD, is }.to_string();
+        assert!(
+            output.contains("belonged to user 1 and group 2"),
+            "{output}"
+        );
+        assert!(
+            output.contains("belongs to user 8 and group 9 now"),
+            "{output}"
+        );
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::document::MAX_SIZE;
 use super::stamp::ContentHash;
 use super::text::Text;
-use crate::config::save::{put_private, put_private_soon};
+use crate::config::save::{put_private, put_private_unsynced};
 use crate::config::{open_regular, read_regular};
 
 pub struct Checkpoints {
@@ -48,7 +48,7 @@ impl Checkpoints {
         let path = self.path(hash);
         if !holds(&path, content) {
             make_parent(&path)?;
-            put_private_soon(&path, content)?;
+            put_private_unsynced(&path, content)?;
         }
         Ok(())
     }

@@ -258,7 +258,10 @@ impl Document {
                 }
                 error => error.to_string(),
             };
-            FileError::NoMatch { message, in_short }
+            FileError::NoMatch {
+                message,
+                summary: in_short,
+            }
         })?;
         let ranges = self.splice(&replacement.splices)?;
         Ok(Replaced {
@@ -308,8 +311,8 @@ impl Document {
         };
         let old = &self.text.content;
         let ending = Ending::uniform(old).or_else(|| {
-            let brings_its_own = content.contains('\r');
-            Ending::dominant(old).filter(|_| !brings_its_own)
+            let has_own_endings = content.contains('\r');
+            Ending::dominant(old).filter(|_| !has_own_endings)
         });
         self.text.content = match ending {
             Some(ending) => ending.on_every_line_of(content),

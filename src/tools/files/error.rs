@@ -77,7 +77,7 @@ pub enum FileError {
     NoMatch {
         message: String,
         /// For the person.
-        in_short: String,
+        summary: String,
     },
     #[error("Could not {step} for {path}: {cause}. {state}")]
     Write {
@@ -132,7 +132,9 @@ impl FileError {
             Self::Moved { .. } => "a link or directory changed in the meantime".to_owned(),
             Self::Busy { .. } => "another agent-tui is changing the file".to_owned(),
             Self::GivenUp => "stopped before anything changed".to_owned(),
-            Self::NoMatch { in_short, .. } => in_short.clone(),
+            Self::NoMatch {
+                summary: in_short, ..
+            } => in_short.clone(),
             Self::Write { step, cause, .. } => format!("could not {step}: {cause}"),
             Self::BadContent(_) => "this kind of file can't be used here".to_owned(),
             Self::Cancelled => "cancelled".to_owned(),
@@ -152,7 +154,7 @@ impl From<FileError> for ToolError {
     fn from(error: FileError) -> Self {
         match error {
             FileError::Cancelled => Self::cancelled(),
-            error => Self::new(error.to_string()).saying(error.for_person()),
+            error => Self::new(error.to_string()).with_sentence(error.for_person()),
         }
     }
 }

@@ -7,17 +7,27 @@
 //! A line that was cut for its length counts as read: the text to replace has to be given exactly, and the model can
 //! only do that if it knows the line.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::stamp::{ContentHash, Stamp};
+use crate::protocol::{SeenFile, SeenPart};
 
 /// What was read, per file.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    entries: Mutex<HashMap<PathBuf, Entry>>,
+    state: Mutex<State>,
+    /// Every file counts as read.
+    knows_all: bool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    entries: HashMap<PathBuf, Entry>,
+    /// The files whose entries have changed since this was last asked.
+    changes: BTreeSet<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -65,9 +75,17 @@ pub enum Stale {
 pub struct Seen(Vec<Range<usize>>);
 
 impl Ledger {
+    /// For calls that a person makes: they need not read a file before they change it.
+    pub fn of_person() -> Self {
+        Self {
+            knows_all: true,
+            ..Self::default()
+        }
+    }
+
     /// Records that `part` of the file `real` was shown in answer to `view`.
     pub fn record_read(&self, real: &Path, stamp: Stamp, part: Part, view: View) -> Novelty {
-        let mut entries = self.lock();
+        let State { entries, changes } = &mut *self.lock();
         let entry = entries
             .entry(real.to_owned())
             .or_insert_with(|| Entry::new(stamp));
@@ -82,6 +100,7 @@ impl Ledger {
         entry.parts.push(part);
         entry.shown.retain(|(known, _)| *known != view);
         entry.shown.push(showing);
+        changes.insert(real.to_owned());
         Novelty::New
     }
 
@@ -93,7 +112,9 @@ impl Ledger {
             .iter()
             .map(|range| Part::of(content, range))
             .collect();
-        self.lock().insert(real.to_owned(), entry);
+        let mut state = self.lock();
+        state.entries.insert(real.to_owned(), entry);
+        state.changes.insert(real.to_owned());
     }
 
     /// Checks that the file `real`, which now has this stamp and content, is as it was read. Returns what was read of
@@ -104,8 +125,12 @@ impl Ledger {
         stamp: Stamp,
         content: &[u8],
     ) -> Result<Seen, Stale> {
-        let mut entries = self.lock();
-        let entry = entries.get_mut(real).ok_or(Stale::NotRead)?;
+        let mut state = self.lock();
+        let entry = match state.entries.get_mut(real) {
+            Some(entry) => entry,
+            None if self.knows_all => return Ok(Seen::all(content.len())),
+            None => return Err(Stale::NotRead),
+        };
         let same = entry.stamp == stamp && entry.parts.iter().all(|part| part.is_in(content));
         if entry.refused || !same {
             entry.refused = true;
@@ -115,19 +140,37 @@ impl Ledger {
     }
 
     pub fn was_read(&self, real: &Path) -> bool {
-        self.lock().contains_key(real)
+        self.knows_all || self.lock().entries.contains_key(real)
     }
 
     /// Makes every later Read show its lines again. Needed when the model no longer has what it was shown: after the
     /// conversation was compacted or rewound.
     pub fn forget_shown(&self) {
-        for entry in self.lock().values_mut() {
+        for entry in self.lock().entries.values_mut() {
             entry.shown.clear();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Entry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What has changed since the last call of this function, for the log. A path that JSON can't express is left out.
+    pub fn take_changes(&self) -> Vec<SeenFile> {
+        let State { entries, changes } = &mut *self.lock();
+        let changed = std::mem::take(changes).into_iter();
+        let changed = changed.filter(|path| path.to_str().is_some());
+        let changed = changed.filter_map(|path| Some(entries.get(&path)?.seen(path)));
+        changed.collect()
+    }
+
+    /// Adds what an earlier run of the program has logged. Files that have changed since are found as any other.
+    pub fn remember<'s>(&self, seen: impl IntoIterator<Item = &'s SeenFile>) {
+        let mut state = self.lock();
+        for file in seen {
+            let entry = state.entries.entry(file.path.clone());
+            entry.or_insert_with(|| Entry::logged(file));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -138,6 +181,38 @@ impl Entry {
             parts: Vec::new(),
             shown: Vec::new(),
             refused: false,
+        }
+    }
+
+    fn seen(&self, path: PathBuf) -> SeenFile {
+        let parts = self.parts.iter().map(|part| SeenPart {
+            from: part.bytes.start,
+            to: part.bytes.end,
+            hash: part.hash.to_string(),
+        });
+        SeenFile {
+            path,
+            modified: (self.stamp.mtime_seconds, self.stamp.mtime_nanoseconds),
+            size: self.stamp.size,
+            parts: parts.collect(),
+        }
+    }
+
+    fn logged(file: &SeenFile) -> Self {
+        let (mtime_seconds, mtime_nanoseconds) = file.modified;
+        let stamp = Stamp {
+            mtime_seconds,
+            mtime_nanoseconds,
+            size: file.size,
+        };
+        let parts = file.parts.iter().filter_map(|part| {
+            let bytes = part.from..part.to;
+            let hash = part.hash.parse().ok()?;
+            Some(Part { bytes, hash })
+        });
+        Self {
+            parts: parts.collect(),
+            ..Self::new(stamp)
         }
     }
 }
@@ -243,6 +318,16 @@ mod tests {
     }
 
     #[test]
+    fn a_person_may_change_what_was_never_read() {
+        let ledger = Ledger::of_person();
+        assert!(ledger.was_read(Path::new(FILE)));
+        assert_eq!(
+            check(&ledger, stamp(0), CONTENT),
+            Ok(Seen::all(CONTENT.len()))
+        );
+    }
+
+    #[test]
     fn a_different_stamp_or_byte_is_a_change() {
         let ledger = Ledger::default();
         ledger.record_read(Path::new(FILE), stamp(5), Part::whole(CONTENT), ALL);
@@ -256,6 +341,30 @@ mod tests {
             check(&ledger, stamp(5), b"one\nTWO\nthree\n"),
             Err(Stale::Changed)
         );
+    }
+
+    #[test]
+    fn what_was_logged_allows_the_same_changes_in_another_run_and_no_others() {
+        let ledger = Ledger::default();
+        let file = Path::new(FILE);
+        ledger.record_read(file, stamp(5), Part::of(CONTENT, &(0..8)), ALL);
+        let logged = ledger.take_changes();
+        assert_eq!(ledger.take_changes(), []);
+        assert_eq!(
+            ledger.record_read(file, stamp(5), Part::of(CONTENT, &(0..8)), ALL),
+            Novelty::Repeated
+        );
+        assert_eq!(ledger.take_changes(), [], "nothing has changed");
+        let again = || {
+            let again = Ledger::default();
+            again.remember(&logged);
+            again
+        };
+        assert_eq!(check(&again(), stamp(5), CONTENT), Ok(Seen::all(8)));
+        assert_eq!(check(&again(), stamp(6), CONTENT), Err(Stale::Changed));
+        let changed = b"one\nTWO\nthree\n";
+        assert_eq!(check(&again(), stamp(5), changed), Err(Stale::Changed));
+        assert_eq!(again().take_changes(), [], "it is in the log already");
     }
 
     #[test]

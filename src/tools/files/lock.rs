@@ -19,7 +19,7 @@ use crate::config::dirs::create_private_dir;
 use crate::config::open_regular;
 
 /// How long to wait for another process that is replacing the file. A stopped process would hold the lock forever.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
@@ -92,7 +92,7 @@ impl Locks {
                     tracing::warn!(%problem, "no lock between processes");
                     return Ok(None);
                 }
-                Err(TryLockError::WouldBlock) if since.elapsed() > PATIENCE => return Err(Busy),
+                Err(TryLockError::WouldBlock) if since.elapsed() > MAX_WAIT => return Err(Busy),
                 Err(TryLockError::WouldBlock) => std::thread::sleep(pause),
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -127,8 +127,8 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..20 {
-                        let held = locks.hold(Path::new("/a")).expect("in time");
-                        assert!(held.is_some());
+                        let lock = locks.hold(Path::new("/a")).expect("in time");
+                        assert!(lock.is_some());
                         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                         inside.fetch_sub(1, Ordering::SeqCst);
                     }
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn without_a_writable_lock_directory_files_can_still_be_changed() {
-        let held = Locks::new("/dev/null/locks").hold(Path::new("/a"));
-        assert!(held.is_ok_and(|held| held.is_none()));
+        let lock = Locks::new("/dev/null/locks").hold(Path::new("/a"));
+        assert!(lock.is_ok_and(|lock| lock.is_none()));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub enum MatchError {
          or use Write to replace the whole file"
     )]
     Empty,
-    #[error("String to replace not found in file.{0}")]
+    #[error("String to replace not found in file (0 matches).{0}")]
     NotFound(String),
     #[error(
         "Found {count} matches of the string to replace, at lines {lines}, but `replace_all` is false. Add lines \

@@ -35,7 +35,7 @@ mod weave;
 
 pub use checkpoint::Checkpoints;
 pub use document::{Document, FileChange};
-pub use error::FileError;
+pub use error::{FileError, human_size};
 pub use ledger::{Ledger, Novelty, Part, Seen, Stale, View};
 pub use lock::Locks;
 pub use stamp::{ContentHash, NotAHash, Stamp};

@@ -16,7 +16,7 @@ pub fn describe(text: &str, old: &str) -> String {
     let wanted: Vec<&str> = old.lines().collect();
     line_numbers_included(text, &wanted)
         .or_else(|| blanks_differ(&file, &wanted))
-        .or_else(|| goes_on_differently(&file, &wanted))
+        .or_else(|| continues_differently(&file, &wanted))
         .or_else(|| nearly_the_same(&file, &wanted))
         .unwrap_or_else(|| " Read the file again to see its exact text".into())
 }
@@ -74,7 +74,7 @@ fn blanks_differ(file: &[&str], wanted: &[&str]) -> Option<String> {
     Some(hint)
 }
 
-fn goes_on_differently(file: &[&str], wanted: &[&str]) -> Option<String> {
+fn continues_differently(file: &[&str], wanted: &[&str]) -> Option<String> {
     let first = wanted.first().filter(|line| line.trim().len() > 2)?;
     if wanted.len() < 2 {
         return None;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::error::human_size;
-use crate::text::shortened;
+use crate::text::{shortened, strip_ansi};
 
 /// How much of one output is shown.
 const MOST_OUTPUT_CHARS: usize = 10_000;
@@ -62,7 +62,7 @@ fn push_cell(text: &mut String, index: usize, cell: &Value, language: &str) {
 
 fn output_text(output: &Value) -> String {
     match output["output_type"].as_str() {
-        Some("stream") => joined(&output["text"]),
+        Some("stream") => strip_ansi(&joined(&output["text"])).into_owned(),
         Some("error" | "pyerr") => {
             let traceback = output["traceback"].as_array().map(|lines| {
                 let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
@@ -70,7 +70,8 @@ fn output_text(output: &Value) -> String {
             });
             let name = output["ename"].as_str().unwrap_or("error");
             let value = output["evalue"].as_str().unwrap_or_default();
-            format!("{name}: {value}\n{}", traceback.unwrap_or_default())
+            let traceback = traceback.unwrap_or_default();
+            format!("{name}: {value}\n{}", strip_ansi(&traceback))
         }
         _ => data_text(&output["data"]),
     }
@@ -117,7 +118,7 @@ mod tests {
                 {"cell_type": "code", "source": "1 + 1", "outputs": [
                     {"output_type": "stream", "name": "stdout", "text": ["a\n", "b\n"]},
                     {"output_type": "execute_result", "data": {"text/plain": "2", "image/png": "AAAA"}},
-                    {"output_type": "error", "ename": "E", "evalue": "bad", "traceback": ["t1", "t2"]},
+                    {"output_type": "error", "ename": "E", "evalue": "bad", "traceback": ["\u{1b}[31mt1\u{1b}[0m", "t2"]},
                 ]},
             ],
         });

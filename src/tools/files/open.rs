@@ -55,7 +55,7 @@ pub fn check_type(path: &Path, file_type: FileType) -> Result<(), FileError> {
     } else if file_type.is_dir() {
         (
             "a directory",
-            "Use Glob, or `ls` with Bash, to see what is in it",
+            "Use LS or Glob, or `ls` with Bash, to see what is in it",
         )
     } else if file_type.is_fifo() {
         ("a FIFO (named pipe)", NO_END)
@@ -78,6 +78,12 @@ pub fn check_type(path: &Path, file_type: FileType) -> Result<(), FileError> {
 /// The error for a missing file, with the names that may have been meant.
 pub fn missing(path: &Path, workspace: &Path) -> FileError {
     let parent = path.parent().unwrap_or(path);
+    if let Ok(target) = path.read_link() {
+        return FileError::Missing {
+            path: shown(path),
+            hint: format!(" It is a link to {}, which does not exist", shown(&target)),
+        };
+    }
     let hint = match parent.canonicalize() {
         Ok(real) if is_inside(&real, workspace) => {
             let names: Vec<String> = similar_names(path).iter().map(|name| shown(name)).collect();
@@ -155,6 +161,19 @@ mod tests {
         let suggestion = format!("Did you mean {}?", dir.path().join("config.toml").display());
         assert!(error(dir.path()).is_err_and(|text| text.ends_with(&suggestion)));
         assert!(error(Path::new("/nowhere")).is_err_and(|text| !text.contains("config.toml")));
+    }
+
+    #[test]
+    fn a_link_to_nothing_is_named_as_such() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("nowhere", &link).expect("a link");
+        let error = open(&link, dir.path(), &Places::default()).expect_err("missing");
+        let output = error.to_string();
+        assert!(
+            output.ends_with("It is a link to nowhere, which does not exist"),
+            "{output}"
+        );
     }
 
     #[test]

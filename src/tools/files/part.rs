@@ -11,7 +11,7 @@ use crate::text::shortened;
 use crate::tools::ToolError;
 
 /// After this time a comparison becomes coarser.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 /// The longest diff of what was left out.
 const LONGEST_DIFF: usize = 4_000;
 const CONTEXT: usize = 2;
@@ -24,14 +24,14 @@ pub fn only(files: Vec<PartOfFile>) -> Result<String, ToolError> {
             "The call changes 1 file, and the user's answer is about {}: nothing was done",
             files.len()
         ))
-        .saying("this call can't be done in part")),
+        .with_sentence("this call can't be done in part")),
     }
 }
 
 /// The splices that turn `before` into `after`. They cover only what differs, line by line.
 pub fn splices(before: &str, after: &str) -> Vec<Splice> {
     let diff = TextDiff::configure()
-        .timeout(PATIENCE)
+        .timeout(MAX_WAIT)
         .diff_lines(before, after);
     let (old, new) = (
         starts(diff.iter_old_slices()),
@@ -53,7 +53,7 @@ pub fn left_out(now: &str, planned: &str) -> Option<String> {
         return None;
     }
     let diff = TextDiff::configure()
-        .timeout(PATIENCE)
+        .timeout(MAX_WAIT)
         .diff_lines(now, planned);
     let text = diff.unified_diff().context_radius(CONTEXT).to_string();
     let mark = "…\n[the rest of the diff is not shown]";

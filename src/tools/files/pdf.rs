@@ -65,7 +65,11 @@ pub fn describe(bytes: &[u8], path: &Path, cancelled: &dyn Fn() -> bool) -> Stri
             "\n\nReading the file would take far more work than a file of its size should: it may be damaged, or made \
              to do harm. What is missing here was not extracted. If it is needed, try `pdftotext` with Bash and a timeout.",
         );
-    } else if without_text > 0 || pages.is_empty() {
+    } else if pages.is_empty() {
+        result.push_str(
+            "\n\nNo pages were found: the file is damaged, or in an unusual form. Try `pdftotext` with Bash.",
+        );
+    } else if without_text > 0 {
         let _ = write!(
             result,
             "\n\nThe text of {without_text} of {} pages could not be extracted (scanned, or in an unusual form). \

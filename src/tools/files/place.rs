@@ -205,13 +205,13 @@ fn open_step_by_step(directory: BorrowedFd<'_>, path: &Path, flags: OFlags) -> i
         })
         .collect::<io::Result<_>>()?;
     let (last, parents) = names.split_last().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut held: Option<OwnedFd> = None;
+    let mut open_directory: Option<OwnedFd> = None;
     for name in parents {
-        let from = held.as_ref().map_or(directory, AsFd::as_fd);
+        let from = open_directory.as_ref().map_or(directory, AsFd::as_fd);
         let next = rustix::fs::openat(from, *name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
-        held = Some(next);
+        open_directory = Some(next);
     }
-    let from = held.as_ref().map_or(directory, AsFd::as_fd);
+    let from = open_directory.as_ref().map_or(directory, AsFd::as_fd);
     Ok(rustix::fs::openat(
         from,
         *last,

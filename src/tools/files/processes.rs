@@ -34,7 +34,7 @@ async fn write_line(scratch: &Scratch, line: &str) {
         let _ = scratch.read(FILE).await;
         match scratch.edit(FILE, "END", &format!("{line}\nEND")).await {
             Ok(_) => return,
-            Err(said) => assert!(said.contains("has changed since it was read"), "{said}"),
+            Err(output) => assert!(output.contains("has changed since it was read"), "{output}"),
         }
     }
 }
@@ -62,10 +62,10 @@ fn start(home: &Path, name: usize) -> Child {
 fn finish(writers: Vec<Child>) {
     for writer in writers {
         let output = writer.wait_with_output().expect("it ends");
-        let said = String::from_utf8_lossy(&output.stderr);
+        let text = String::from_utf8_lossy(&output.stderr);
         assert!(
-            output.status.success() && !said.contains("panicked"),
-            "{said}"
+            output.status.success() && !text.contains("panicked"),
+            "{text}"
         );
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 
 use super::scratch::{Scratch, text};
-use crate::permissions::{Asked, Decision, Grant, Remembered, Rules, World, decide, places};
+use crate::permissions::{CallDetails, Decision, Grant, Remembered, Rules, World, decide, places};
 use crate::protocol::{Level, Mode};
 use crate::tools::edit::Edit;
 use crate::tools::glob::Glob;
@@ -20,12 +20,12 @@ use crate::tools::{Tool, ToolError, ToolOutput};
 const SWAPS: usize = 20_000;
 
 /// A workspace with `d/file`, and an outside with a file of the same name.
-struct Ground {
+struct Workspace {
     scratch: Scratch,
     outside: PathBuf,
 }
 
-impl Ground {
+impl Workspace {
     async fn new() -> Self {
         let scratch = Scratch::new();
         let outside = scratch.root.parent().expect("a parent").join("outside");
@@ -52,14 +52,14 @@ impl Ground {
             protected_files: Vec::new(),
             links: &links,
         };
-        let asked = Asked {
+        let call = CallDetails {
             tool: &tool.spec().name,
             input,
             touches: touches.clone(),
             level: Level::Confirm,
             read_only: false,
         };
-        let verdict = decide(&asked, &Rules::default(), Mode::AcceptEdits, &world);
+        let verdict = decide(&call, &Rules::default(), Mode::AcceptEdits, &world);
         let allowed = verdict.decision() == Decision::Allow;
         allowed.then(|| Grant::by_person().at(places(&touches, &world)))
     }
@@ -117,22 +117,22 @@ fn c10_whatever_is_swapped_between_decision_and_use_nothing_outside_is_touched()
         .enable_all()
         .build()
         .expect("a runtime");
-    let ground = runtime.block_on(Ground::new());
+    let workspace = runtime.block_on(Workspace::new());
     let over = AtomicBool::new(false);
     let mut tally = Tally::default();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for round in 0..swaps {
-                swap(&ground.scratch.root, &ground.outside, round);
+                swap(&workspace.scratch.root, &workspace.outside, round);
                 std::thread::yield_now();
             }
             over.store(true, Ordering::Release);
         });
         while !over.load(Ordering::Acquire) {
-            runtime.block_on(every_tool(&ground, &mut tally));
+            runtime.block_on(every_tool(&workspace, &mut tally));
         }
     });
-    ground.assert_untouched();
+    workspace.assert_untouched();
     // Otherwise the test has tested nothing.
     assert!(tally.done > 0 && tally.refused > 0, "{tally:?}");
 }
@@ -143,38 +143,38 @@ struct Tally {
     refused: usize,
 }
 
-async fn every_tool(ground: &Ground, tally: &mut Tally) {
+async fn every_tool(workspace: &Workspace, tally: &mut Tally) {
     let file = json!({"file_path": "d/file"});
     let outputs = [
-        ground.call(&Read, file).await,
-        ground
+        workspace.call(&Read, file).await,
+        workspace
             .call(
                 &Edit,
                 json!({"file_path": "d/file", "old_string": "s", "new_string": "ss"}),
             )
             .await,
-        ground
+        workspace
             .call(
                 &Write,
                 json!({"file_path": "d/file", "content": "inside\n"}),
             )
             .await,
-        ground
+        workspace
             .call(&Write, json!({"file_path": "d/new", "content": "new\n"}))
             .await,
-        ground
+        workspace
             .call(&Write, json!({"file_path": "d/e/new", "content": "new\n"}))
             .await,
-        ground
+        workspace
             .call(
                 &Grep,
                 json!({"pattern": "secret", "path": "d", "output_mode": "content"}),
             )
             .await,
-        ground
+        workspace
             .call(&Grep, json!({"pattern": "secret", "path": "d/file"}))
             .await,
-        ground
+        workspace
             .call(&Glob, json!({"pattern": "*", "path": "d"}))
             .await,
     ];

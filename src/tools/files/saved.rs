@@ -37,7 +37,7 @@ pub struct Saved {
 
 impl Saved {
     /// What the file looks like now.
-    pub fn in_words(&self) -> String {
+    pub fn description(&self) -> String {
         let path = shown(&self.path);
         match &self.before {
             None => format!("File created successfully at: {path}"),
@@ -51,11 +51,11 @@ impl Saved {
     /// The output of a call that the person allowed only in part; `planned` is what the file would have contained.
     pub fn into_part(self, planned: &str) -> ToolOutput {
         let text = match left_out(&self.after, planned) {
-            None => self.in_words(),
+            None => self.description(),
             Some(diff) => format!(
                 "The user allowed only a part of this change. {}\n\nThis is missing, as a diff from what the file has now to what you \
                  asked for. The user does not want it; do not try it again:\n{diff}",
-                self.in_words()
+                self.description()
             ),
         };
         self.into_output(text)

@@ -60,7 +60,7 @@ impl Scratch {
             variables: Variables::default(),
             home: home.join("home"),
             unasked: Unasked::Auto,
-            ground: OnceLock::new(),
+            base_access: OnceLock::new(),
             search: None,
             small_model: None,
             git: Git::new(programs.clone()),

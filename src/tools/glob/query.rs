@@ -43,7 +43,7 @@ impl Query {
                 return Err(ToolError::new(format!(
                     "`{shown}` is not a directory; give the directory in `path` and the name in `pattern`"
                 ))
-                .saying("this is not a directory"));
+                .with_sentence("this is not a directory"));
             }
             Err(error) => {
                 return Err(tree::unreachable(&shown, &error));
@@ -52,7 +52,7 @@ impl Query {
         if input.pattern.is_empty() {
             return Err(
                 ToolError::new("`pattern` is empty; `**` matches every file")
-                    .saying("the pattern is empty"),
+                    .with_sentence("the pattern is empty"),
             );
         }
         let (root, pattern) = rebase(root, &input.pattern);
@@ -63,7 +63,7 @@ impl Query {
         };
         let bad = |error: globset::Error| {
             ToolError::new(format!("`pattern` is not a valid glob: {error}"))
-                .saying("the pattern is not a valid glob")
+                .with_sentence("the pattern is not a valid glob")
         };
         let glob = GlobBuilder::new(pattern)
             .literal_separator(true)

@@ -10,11 +10,13 @@ use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkState};
 
 use super::query::{Query, Target};
 use crate::tools::off_limits::OffLimits;
-use crate::tools::tree::first::{Entry, First, Hand, Key, Limit};
+use crate::tools::tree::first::{Entry, First, Key, Limit, ThreadResults};
 use crate::tools::tree::{self, Stop, Unread, names};
 
 /// How many paths are shown; the rest is only counted.
 const MAX_PATHS: usize = 100;
+
+pub(super) const NOTHING: &str = "No files found";
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +65,7 @@ impl Found {
     pub(super) fn text(&self) -> String {
         let mut lines: Vec<String> = self.paths.iter().map(|path| names::show(path)).collect();
         if lines.is_empty() {
-            lines.push("No files found".into());
+            lines.push(NOTHING.into());
         }
         if self.total > self.paths.len() {
             lines.push(format!(
@@ -92,7 +94,7 @@ struct Shared<'a> {
 
 struct Worker<'a> {
     shared: &'a Shared<'a>,
-    hand: Hand<'a, ()>,
+    results: ThreadResults<'a, ()>,
     total: usize,
     unread: Unread,
 }
@@ -101,7 +103,7 @@ impl<'a> ParallelVisitorBuilder<'a> for &'a Shared<'a> {
     fn build(&mut self) -> Box<dyn ParallelVisitor + 'a> {
         Box::new(Worker {
             shared: self,
-            hand: self.first.hand(),
+            results: self.first.thread_results(),
             total: 0,
             unread: Unread::default(),
         })
@@ -161,8 +163,8 @@ impl Worker<'_> {
         };
         self.total += 1;
         let modified = tree::modified(&metadata);
-        if self.hand.wants(entry.path(), || modified) {
-            self.hand.add(Entry {
+        if self.results.wants(entry.path(), || modified) {
+            self.results.add(Entry {
                 key: Key::newest_first(modified, entry.into_path()),
                 lines: 1,
                 bytes: 0,

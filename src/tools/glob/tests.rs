@@ -30,7 +30,7 @@ async fn find_in(cwd: &Path, pattern: &str, path: Option<&str>) -> Result<ToolOu
 
 /// The matches in a tree, relative to its root.
 async fn find(tree: &Tree, pattern: &str) -> String {
-    tree.told(find_in(tree.root(), pattern, None).await)
+    tree.text_of(find_in(tree.root(), pattern, None).await)
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn files_that_git_ignores_are_left_out() {
     assert_eq!(find(&tree, "*.log").await, "/keep.log");
     assert_eq!(find(&tree, "target/*.rs").await, "No files found");
     let below = find_in(&tree.path("sub"), "**", None).await;
-    assert_eq!(tree.told(below), "No files found");
+    assert_eq!(tree.text_of(below), "No files found");
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn hidden_files_are_found_only_if_the_pattern_has_the_dot() {
     assert_eq!(find(&tree, ".github/**").await, "/.github/workflows/ci.yml");
     assert_eq!(find(&tree, ".git/**").await, "No files found");
     let named = find_in(tree.root(), "*.yml", Some(".github")).await;
-    assert_eq!(tree.told(named), "/.github/workflows/ci.yml");
+    assert_eq!(tree.text_of(named), "/.github/workflows/ci.yml");
 }
 
 #[tokio::test]
@@ -156,9 +156,9 @@ async fn an_absolute_pattern_brings_its_own_root() {
     assert_eq!(find(&tree, &pattern("src/*.rs")).await, "/src/a.rs");
     assert_eq!(find(&tree, &pattern("out/*.rs")).await, "No files found");
     let from_elsewhere = find_in(&tree.path("src"), &pattern("other/**/*.rs"), None).await;
-    assert_eq!(tree.told(from_elsewhere), "/other/c.rs");
+    assert_eq!(tree.text_of(from_elsewhere), "/other/c.rs");
     let upwards = find_in(&tree.path("src"), "../other/*.rs", None).await;
-    assert_eq!(tree.told(upwards), "/other/c.rs");
+    assert_eq!(tree.text_of(upwards), "/other/c.rs");
 }
 
 #[tokio::test]
@@ -170,7 +170,7 @@ async fn links_to_files_are_found_and_cycles_are_not_followed() {
     symlink(tree.path("real"), tree.path("directory.rs")).expect("a link");
     assert_eq!(find(&tree, "*.rs").await, "/link.rs\n/real/a.rs");
     let through = find_in(tree.root(), "*.rs", Some("directory.rs")).await;
-    assert_eq!(tree.told(through), "/directory.rs/a.rs");
+    assert_eq!(tree.text_of(through), "/directory.rs/a.rs");
 }
 
 #[tokio::test]
@@ -221,12 +221,12 @@ async fn invalid_inputs_are_explained() {
     );
     let file = find_in(tree.root(), "*", Some("a.rs")).await;
     assert_eq!(
-        tree.told(file),
+        tree.text_of(file),
         "error: `/a.rs` is not a directory; give the directory in `path` and the name in `pattern`"
     );
     let missing = find_in(tree.root(), "*", Some("nope")).await;
     assert_eq!(
-        tree.told(missing),
+        tree.text_of(missing),
         "error: `/nope` cannot be searched: No such file or directory (os error 2)"
     );
 }

@@ -128,7 +128,7 @@ fn root(path: Option<&str>, cwd: &Path) -> Result<Root, ToolError> {
         Ok(_) => Err(ToolError::new(format!(
             "`{shown}` is neither a file nor a directory and cannot be searched"
         ))
-        .saying("this is neither a file nor a directory")),
+        .with_sentence("this is neither a file nor a directory")),
         Err(error) => Err(tree::unreachable(&shown, &error)),
     }
 }
@@ -179,7 +179,7 @@ fn bad_pattern(error: &grep_regex::Error) -> ToolError {
              To look for one of `. * + ? ( ) [ ] {{ }} | ^ $ \\` itself, put a backslash before it"
         ),
     })
-    .saying("the pattern is not a valid regular expression")
+    .with_sentence("the pattern is not a valid regular expression")
 }
 
 fn globs(glob: Option<&str>, root: &Path) -> Result<Override, ToolError> {
@@ -197,7 +197,22 @@ fn hidden(glob: Option<&str>) -> Result<Hidden, ToolError> {
 }
 
 fn bad_glob(error: &dyn std::error::Error) -> ToolError {
-    ToolError::new(format!("`glob` is not valid: {error}")).saying("the glob is not valid")
+    invalid_glob("glob", error)
+}
+
+fn invalid_glob(field: &str, error: &dyn std::error::Error) -> ToolError {
+    ToolError::new(format!("`{field}` is not valid: {error}"))
+        .with_sentence("the glob is not valid")
+}
+
+/// Checks globs that another tool takes from its own field.
+pub(in crate::tools) fn check_globs(field: &str, globs: &str) -> Result<(), ToolError> {
+    let mut builder = OverrideBuilder::new("/");
+    for glob in split_globs(globs) {
+        let added = builder.add(glob);
+        added.map_err(|error| invalid_glob(field, &error))?;
+    }
+    Ok(())
 }
 
 /// Splits at commas outside of braces and brackets.
@@ -252,7 +267,7 @@ fn unknown_type(kind: &str, builder: &TypesBuilder) -> ToolError {
         names::escape(kind),
         near.join(", ")
     ))
-    .saying("unknown file type")
+    .with_sentence("unknown file type")
 }
 
 /// How many letters differ. A name that the other one begins with counts as near, whatever its length.

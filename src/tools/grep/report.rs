@@ -7,6 +7,8 @@ use super::search::Found;
 use super::{OutputMode, Query};
 use crate::tools::tree::names;
 
+pub(super) const NOTHING: &str = "No matches found";
+
 /// The lines of the answer, followed by remarks in brackets.
 pub(super) fn text(query: &Query, found: &Found) -> String {
     let mut text = String::new();
@@ -36,10 +38,11 @@ pub(super) fn text(query: &Query, found: &Found) -> String {
     }
     if text.is_empty() {
         text.push_str(if found.searched == 0 && query.is_filtered() {
-            "No matches found: no file passed `glob` and `type`\n"
+            "No matches found: no file has a name that `glob` and `type` allow"
         } else {
-            "No matches found\n"
+            NOTHING
         });
+        text.push('\n');
     }
     if more && query.cut == Cut::Ours {
         text.push_str(

@@ -18,7 +18,7 @@ use super::sink::FileSink;
 use super::{OutputMode, Query};
 use crate::tools::files::place::Anchor;
 use crate::tools::off_limits::OffLimits;
-use crate::tools::tree::first::{Entry, First, Hand, Key};
+use crate::tools::tree::first::{Entry, First, Key, ThreadResults};
 use crate::tools::tree::{self, Stop, Unread};
 
 /// The longest line, and with `multiline` the largest file, that is searched. Several of them may be in memory at once.
@@ -112,7 +112,7 @@ struct Shared<'a> {
 struct Worker<'a> {
     shared: &'a Shared<'a>,
     searcher: Searcher,
-    hand: Hand<'a, Hit>,
+    results: ThreadResults<'a, Hit>,
     unread: Unread,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Shared<'a> {
         Worker {
             shared: self,
             searcher,
-            hand: self.first.hand(),
+            results: self.first.thread_results(),
             unread: Unread::default(),
         }
     }
@@ -192,14 +192,14 @@ impl Worker<'_> {
         if is_dir {
             // The time of a directory says nothing about the files in it.
             let by_path = query.mode != OutputMode::FilesWithMatches;
-            return if by_path && !self.hand.wants(path, || SystemTime::UNIX_EPOCH) {
+            return if by_path && !self.results.wants(path, || SystemTime::UNIX_EPOCH) {
                 WalkState::Skip
             } else {
                 WalkState::Continue
             };
         }
         if is_file {
-            let wanted = self.hand.wants(path, || match query.mode {
+            let wanted = self.results.wants(path, || match query.mode {
                 OutputMode::FilesWithMatches => entry
                     .metadata()
                     .map_or(SystemTime::UNIX_EPOCH, |metadata| tree::modified(&metadata)),
@@ -242,7 +242,7 @@ impl Worker<'_> {
             }
             OutputMode::Content | OutputMode::Count => Key::by_path(path.to_owned()),
         };
-        self.hand.add(Entry {
+        self.results.add(Entry {
             lines: sink.lines.max(1),
             bytes: sink.text.len().max(path.as_os_str().len()),
             value: Hit {

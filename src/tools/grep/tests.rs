@@ -21,7 +21,7 @@ use crate::tools::{Tool, ToolErrorKind, input_schema};
 /// The text for the model, without the root of the tree.
 async fn grep_from(tree: &Tree, cwd: &Path, input: Value) -> String {
     let input: Input = serde_json::from_value(input).expect("the input fits the schema");
-    tree.told(
+    tree.text_of(
         run(
             input,
             cwd,
@@ -191,7 +191,7 @@ async fn globs_choose_files_and_respect_ignore_files() {
     assert_eq!(with(".github/**").await, "/.github/ci.yml");
     assert_eq!(
         with("out/**").await,
-        "No matches found: no file passed `glob` and `type`"
+        "No matches found: no file has a name that `glob` and `type` allow"
     );
     assert_eq!(
         with("[").await,
@@ -366,8 +366,8 @@ async fn invalid_inputs_are_refused_before_the_search() {
             && bad.contains("unclosed group"),
         "{bad}"
     );
-    let look = grep(&tree, json!({ "pattern": "(?=x)" })).await;
-    assert!(look.contains("look-around"), "{look}");
+    let lookahead = grep(&tree, json!({ "pattern": "(?=x)" })).await;
+    assert!(lookahead.contains("look-around"), "{lookahead}");
     let large = grep(&tree, json!({ "pattern": r"(\pL{500}){500}" })).await;
     assert!(large.contains("exceeds size limit"), "{large}");
     assert_eq!(
@@ -454,11 +454,11 @@ fn a_huge_result_is_cut_and_marked() {
             &AtomicUsize::new(0),
         ),
     );
-    let told: Vec<&str> = text.lines().collect();
-    assert_eq!(told.len(), 100_001);
-    assert_eq!((told[0], told[99_999]), ("a:1:x", "b:40000:x"));
+    let answer: Vec<&str> = text.lines().collect();
+    assert_eq!(answer.len(), 100_001);
+    assert_eq!((answer[0], answer[99_999]), ("a:1:x", "b:40000:x"));
     assert_eq!(
-        told[100_000],
+        answer[100_000],
         "[The result was cut here; narrow `path`, `glob` or `pattern` to see the rest]"
     );
 }
@@ -545,7 +545,7 @@ proptest! {
             let path: PathBuf = [format!("{}", number % 3), format!("{number}.txt")].iter().collect();
             tree.write(path, lines.join("\n").as_bytes());
         }
-        let told = |head_limit| {
+        let answer = |head_limit| {
             let input = Input {
                 pattern: "a".into(),
                 output_mode: OutputMode::Content,
@@ -556,9 +556,9 @@ proptest! {
             let query = Query::new(&input, tree.root()).expect("a query");
             report::text(&query, &search(&query, &start(&query), &OffLimits::default(), &Stop::default(), &AtomicUsize::new(0)))
         };
-        let whole = told(None);
+        let whole = answer(None);
         let head: Vec<&str> = whole.lines().take(limit as usize).collect();
-        prop_assert_eq!(told(Some(limit)), head.join("\n"));
+        prop_assert_eq!(answer(Some(limit)), head.join("\n"));
     }
 }
 

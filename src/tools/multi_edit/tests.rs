@@ -73,7 +73,10 @@ async fn replace_all_replaces_and_counts_every_occurrence() {
 async fn one_edit_that_fails_prevents_all_and_is_named() {
     let scratch = with_file("one\ntwo\ntwo\n").await;
     for (second, reason) in [
-        (("absent", "x"), "String to replace not found in file."),
+        (
+            ("absent", "x"),
+            "String to replace not found in file (0 matches).",
+        ),
         (("two", "2"), "Found 2 matches of the string to replace"),
         (("two", "two"), "`old_string` and `new_string` are the same"),
         (("", "x"), "`old_string` is empty"),
@@ -139,10 +142,10 @@ async fn a_part_of_the_change_can_be_allowed() {
         .await
         .expect("done in part");
     assert_eq!(scratch.bytes("a"), b"1\nkeep\nkeep\nkeep\ntwo\n");
-    let said = text(&output);
+    let message = text(&output);
     assert!(
-        said.contains("allowed only a part") && said.contains("+2"),
-        "{said}"
+        message.contains("allowed only a part") && message.contains("+2"),
+        "{message}"
     );
 }
 

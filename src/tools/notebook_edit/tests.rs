@@ -243,6 +243,8 @@ async fn a_notebook_must_have_been_read_and_the_input_complete() {
             .await
             .contains("it has no cell `x`")
     );
+    let other = json!({"notebook_path": "notes.txt"});
+    assert!(refused(other).await.contains("is not a notebook"));
     assert_eq!(scratch.bytes("a.ipynb"), NOTEBOOK.as_bytes());
 }
 

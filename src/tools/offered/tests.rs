@@ -1,6 +1,10 @@
-use super::{Changes, News, Offered, Tools};
+use std::sync::Arc;
+
+use super::{Changes, NewNames, Offered, Tools};
 use crate::permissions::{RuleList, Rules, Source};
-use crate::protocol::{Deferral, ToolDefinition, ToolState, ToolsTold};
+#[cfg(feature = "web")]
+use crate::protocol::WebSearch;
+use crate::protocol::{Deferral, Mode, SentTools, ToolDefinition, ToolState};
 use crate::tools::DescribeCx;
 use crate::tools::named::named;
 use crate::tools::registry::{NameTaken, Offer, Origin, Registry};
@@ -26,14 +30,53 @@ fn two(denied: &str) -> Tools {
     Tools::new(
         all,
         Offer {
-            rules,
+            rules: Arc::new(rules),
             ..Offer::default()
         },
     )
 }
 
-fn told(changes: &mut Changes) -> Option<Vec<String>> {
-    changes.news().map(|offered| names(&offered))
+#[test]
+fn a_deny_rule_that_is_added_later_removes_its_tool_from_the_next_request() {
+    let tools = two("Nothing");
+    let mut changes = tools.watch();
+    assert_eq!(names(&tools.snapshot()), ["Play", "Sing"]);
+    let mut rules = Rules::default();
+    let deny = rules.add(RuleList::Deny, "Play", &Source::Session);
+    deny.expect("a rule");
+    tools.follow(&Arc::new(rules), Mode::Default);
+    assert_eq!(next_change(&mut changes), Some(vec!["Sing".to_owned()]));
+    let infos = tools.snapshot().infos();
+    let play = infos.iter().find(|info| &*info.name == "Play");
+    assert_eq!(play.map(|info| info.state), Some(ToolState::Denied));
+    tools.follow(&Arc::default(), Mode::Default);
+    assert_eq!(names(&tools.snapshot()), ["Play", "Sing"], "removed again");
+}
+
+#[cfg(feature = "web")]
+#[test]
+fn a_search_by_the_provider_needs_a_rule_where_nothing_may_ask() {
+    let offer = Offer {
+        about: DescribeCx {
+            search: Some(WebSearch::Provider),
+            ..DescribeCx::default()
+        },
+        ..Offer::default()
+    };
+    let tools = Tools::new(Registry::built_in(), offer);
+    let searches = || tools.snapshot().find("WebSearch").is_some();
+    assert!(searches());
+    tools.follow(&Arc::default(), Mode::DontAsk);
+    assert!(!searches());
+    let mut rules = Rules::default();
+    let allow = rules.add(RuleList::Allow, "WebSearch", &Source::Session);
+    allow.expect("a rule");
+    tools.follow(&Arc::new(rules), Mode::DontAsk);
+    assert!(searches());
+}
+
+fn next_change(changes: &mut Changes) -> Option<Vec<String>> {
+    changes.unreported().map(|offered| names(&offered))
 }
 
 #[test]
@@ -54,13 +97,13 @@ fn built_in_tools_come_first_and_both_kinds_are_sorted_by_name() {
 fn what_was_sent_keeps_its_place_and_what_comes_is_appended() {
     let tools = two("Dance");
     tools.add(named("Yak"), guest("a")).expect("free");
-    let (_, news) = tools.send();
-    assert_eq!(news.offered, ["Play", "Sing", "Yak"]);
-    assert_eq!(tools.send().1, News::default());
+    let (_, new_names) = tools.send();
+    assert_eq!(new_names.offered, ["Play", "Sing", "Yak"]);
+    assert_eq!(tools.send().1, NewNames::default());
     tools.add(named("Zoo"), guest("a")).expect("free");
     tools.add(named("Arch"), guest("a")).expect("free");
-    let (offered, news) = tools.send();
-    assert_eq!(news.offered, ["Arch", "Zoo"]);
+    let (offered, new_names) = tools.send();
+    assert_eq!(new_names.offered, ["Arch", "Zoo"]);
     let all = ["Play", "Sing", "Yak", "Arch", "Zoo"];
     assert_eq!((names(&offered), offered.lasting()), (strings(&all), 3));
     // A server that comes back gets back its places.
@@ -75,14 +118,14 @@ fn strings(names: &[&str]) -> Vec<String> {
 }
 
 /// The tools of the program and these of guests, in a session whose requests have said this.
-fn with_guests(guests: &[&'static str], change: impl FnOnce(&mut Offer), told: ToolsTold) -> Tools {
+fn with_guests(guests: &[&'static str], change: impl FnOnce(&mut Offer), sent: SentTools) -> Tools {
     let mut all = Registry::built_in();
     for name in guests {
         all.insert(named(name), guest("a server")).expect("free");
     }
     let mut offer = Offer::default();
     change(&mut offer);
-    Tools::resumed(all, offer, told)
+    Tools::resumed(all, offer, sent)
 }
 
 fn states(offered: &Offered, state: ToolState) -> Vec<String> {
@@ -100,14 +143,14 @@ fn many() -> Vec<&'static str> {
 
 #[test]
 fn with_few_tools_nothing_is_deferred_and_with_more_than_40_guests_and_rare_ones_are() {
-    let tools = with_guests(&["guest"], |_| (), ToolsTold::default());
+    let tools = with_guests(&["guest"], |_| (), SentTools::default());
     assert_eq!(
         states(&tools.snapshot(), ToolState::Deferred),
         [] as [&str; 0]
     );
     assert_eq!(tools.snapshot().announcement(), None);
-    let tools = with_guests(&many(), |_| (), ToolsTold::default());
-    let (offered, news) = tools.send();
+    let tools = with_guests(&many(), |_| (), SentTools::default());
+    let (offered, new_names) = tools.send();
     let deferred = states(&offered, ToolState::Deferred);
     for name in many().iter().chain(&RARE) {
         assert!(deferred.contains(&(*name).to_owned()), "{name}");
@@ -117,14 +160,14 @@ fn with_few_tools_nothing_is_deferred_and_with_more_than_40_guests_and_rare_ones
     for name in ["Bash", "Edit", "Read", "ToolSearch"] {
         assert!(offered.find(name).is_some(), "{name}");
     }
-    assert_eq!(news.announced.len(), deferred.len());
+    assert_eq!(new_names.announced.len(), deferred.len());
     let announcement = offered.announcement().expect("some are deferred");
     assert!(
         announcement.contains("guest_00, guest_01"),
         "{announcement}"
     );
-    let told = offered.how_to_load("guest_07").expect("deferred");
-    assert!(told.contains(r#"{"query": "select:guest_07"}"#), "{told}");
+    let sent = offered.how_to_load("guest_07").expect("deferred");
+    assert!(sent.contains(r#"{"query": "select:guest_07"}"#), "{sent}");
     assert_eq!(offered.how_to_load("Bash"), None);
 }
 
@@ -134,12 +177,12 @@ fn schemas_that_take_more_than_a_tenth_of_the_window_are_deferred() {
         let tools = with_guests(
             &["guest"],
             |it| it.window = Some(window),
-            ToolsTold::default(),
+            SentTools::default(),
         );
         states(&tools.snapshot(), ToolState::Deferred).contains(&"guest".to_owned())
     };
     let tokens: usize = {
-        let tools = with_guests(&["guest"], |_| (), ToolsTold::default());
+        let tools = with_guests(&["guest"], |_| (), SentTools::default());
         tools
             .snapshot()
             .definitions()
@@ -157,14 +200,14 @@ fn the_setting_defers_always_or_never() {
     let always = with_guests(
         &["guest"],
         |it| it.about.deferral = Deferral::Always,
-        ToolsTold::default(),
+        SentTools::default(),
     );
     let deferred = states(&always.snapshot(), ToolState::Deferred);
     assert!(deferred.contains(&"guest".to_owned()), "{deferred:?}");
     let never = with_guests(
         &many(),
         |it| it.about.deferral = Deferral::Never,
-        ToolsTold::default(),
+        SentTools::default(),
     );
     let offered = never.snapshot();
     assert_eq!(states(&offered, ToolState::Deferred), [] as [&str; 0]);
@@ -174,7 +217,7 @@ fn the_setting_defers_always_or_never() {
 
 #[test]
 fn where_tools_cannot_be_loaded_none_is_deferred() {
-    let all = with_guests(&many(), |_| (), ToolsTold::default());
+    let all = with_guests(&many(), |_| (), SentTools::default());
     let some = all.only(|name| name != "ToolSearch");
     assert_eq!(
         states(&some.snapshot(), ToolState::Deferred),
@@ -184,28 +227,28 @@ fn where_tools_cannot_be_loaded_none_is_deferred() {
 
 #[test]
 fn an_activated_tool_is_appended_and_stays_announced_also_in_a_session_that_is_resumed() {
-    let tools = with_guests(&many(), |_| (), ToolsTold::default());
-    let mut told = ToolsTold::default();
-    let (before, news) = tools.send();
-    told.tell(&news.offered, &news.announced);
+    let tools = with_guests(&many(), |_| (), SentTools::default());
+    let mut sent = SentTools::default();
+    let (before, new_names) = tools.send();
+    sent.record(&new_names.offered, &new_names.announced);
     let mut changes = tools.watch();
     let activated = strings(&["guest_20", "guest_03"]);
     tools.activate(&activated);
-    told.activate(&activated);
-    assert!(changes.news().is_some(), "the screen is told");
-    let (after, news) = tools.send();
-    assert_eq!(news.offered, ["guest_03", "guest_20"]);
-    assert_eq!(news.announced, [] as [&str; 0]);
-    told.tell(&news.offered, &news.announced);
+    sent.activate(&activated);
+    assert!(changes.unreported().is_some(), "the screen is told");
+    let (after, new_names) = tools.send();
+    assert_eq!(new_names.offered, ["guest_03", "guest_20"]);
+    assert_eq!(new_names.announced, [] as [&str; 0]);
+    sent.record(&new_names.offered, &new_names.announced);
     let count = before.definitions().len();
     assert_eq!(after.definitions()[..count], before.definitions()[..]);
     assert_eq!(names(&after)[count..], ["guest_03", "guest_20"]);
     assert_eq!(after.announcement(), before.announcement());
     assert_eq!(after.lasting(), count);
 
-    let resumed = with_guests(&many(), |_| (), told);
-    let (resumed, news) = resumed.send();
-    assert_eq!(news, News::default());
+    let resumed = with_guests(&many(), |_| (), sent);
+    let (resumed, new_names) = resumed.send();
+    assert_eq!(new_names, NewNames::default());
     assert_eq!(resumed.definitions(), after.definitions());
     assert_eq!(resumed.announcement(), after.announcement());
     assert_eq!(resumed.lasting(), after.lasting());
@@ -213,17 +256,17 @@ fn an_activated_tool_is_appended_and_stays_announced_also_in_a_session_that_is_r
 
 #[test]
 fn what_was_offered_before_there_were_many_tools_is_not_deferred_later() {
-    let tools = with_guests(&["first"], |_| (), ToolsTold::default());
+    let tools = with_guests(&["first"], |_| (), SentTools::default());
     let (before, _) = tools.send();
     tools.change(|all| {
         for name in many() {
             all.insert(named(name), guest("late")).expect("free");
         }
     });
-    let (after, news) = tools.send();
+    let (after, new_names) = tools.send();
     assert_eq!(after.definitions(), before.definitions());
-    assert_eq!(news.offered, [] as [&str; 0]);
-    assert_eq!(news.announced.len(), 30);
+    assert_eq!(new_names.offered, [] as [&str; 0]);
+    assert_eq!(new_names.announced.len(), 30);
 }
 
 #[test]
@@ -265,16 +308,16 @@ fn a_snapshot_stays_as_it_is() {
 fn changes_are_reported_once_and_denied_tools_are_not_offered() {
     let tools = two("Dance");
     let mut changes = tools.watch();
-    assert_eq!(told(&mut changes), None);
+    assert_eq!(next_change(&mut changes), None);
     tools.change(|all| {
         all.insert(named("Arch"), guest("a")).expect("free");
         all.insert(named("Dance"), guest("a")).expect("free");
     });
     let offered = ["Play", "Sing", "Arch"].map(str::to_owned).to_vec();
-    assert_eq!(told(&mut changes), Some(offered));
-    assert_eq!(told(&mut changes), None);
+    assert_eq!(next_change(&mut changes), Some(offered));
+    assert_eq!(next_change(&mut changes), None);
     tools.remove("Dance");
-    assert_eq!(told(&mut changes), None);
+    assert_eq!(next_change(&mut changes), None);
 }
 
 #[tokio::test(start_paused = true)]
@@ -289,7 +332,7 @@ async fn waiting_for_a_change_does_not_consume_it() {
     changes.wait().await;
     // The change is still new until it is taken.
     changes.wait().await;
-    assert_eq!(told(&mut changes), Some(vec!["Play".to_owned()]));
+    assert_eq!(next_change(&mut changes), Some(vec!["Play".to_owned()]));
     assert!(coming.await.expect("no panic"));
 }
 
@@ -309,7 +352,7 @@ fn simple_offers_essential_tools_and_no_tool_without_the_one_it_needs() {
     let source = Source::Session;
     rules.add(RuleList::Deny, "Bash", &source).expect("a rule");
     let without = Offer {
-        rules,
+        rules: Arc::new(rules),
         ..Offer::default()
     };
     let without = offered(&without);

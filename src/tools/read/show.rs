@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::DEFAULT_VIEW;
 use crate::permissions::Places;
 use crate::protocol::{Image, ResultBlock};
+use crate::tools::ToolOutput;
 use crate::tools::files::error::human_size;
 use crate::tools::files::image::{self, Format};
 use crate::tools::files::open::{Source, open};
@@ -52,15 +53,17 @@ struct Note {
 }
 
 impl Shown {
-    /// The blocks for the model; records them in the ledger.
-    pub fn into_blocks(self, ledger: &Ledger) -> Vec<ResultBlock> {
-        let Some(note) = self.note else {
-            return self.blocks;
-        };
-        let novelty = ledger.record_read(&note.real, note.stamp, note.part, note.view);
-        match (novelty, note.if_repeated) {
-            (Novelty::Repeated, Some(text)) => vec![ResultBlock::text(text)],
-            (Novelty::Repeated, None) | (Novelty::New, _) => self.blocks,
+    /// The result; records in the ledger what was shown.
+    pub fn into_output(self, ledger: &Ledger) -> ToolOutput {
+        if let Some(note) = self.note {
+            let novelty = ledger.record_read(&note.real, note.stamp, note.part, note.view);
+            if let (Novelty::Repeated, Some(text)) = (novelty, note.if_repeated) {
+                return ToolOutput::nothing_found("unchanged", text);
+            }
+        }
+        ToolOutput {
+            for_model: self.blocks,
+            ..ToolOutput::default()
         }
     }
 }
@@ -186,15 +189,15 @@ impl Reading<'_> {
                 "{kinds} are always shown from the beginning and whole: `offset` and `limit` do not apply."
             )),
         };
-        let remarked = |text: String| match remark.as_str() {
+        let with_remark = |text: String| match remark.as_str() {
             "" => text,
             remark => format!("{text}\n{remark}"),
         };
         Shown {
-            blocks: vec![ResultBlock::text(remarked(text))],
+            blocks: vec![ResultBlock::text(with_remark(text))],
             note: Some(Note {
                 view: DEFAULT_VIEW,
-                if_repeated: Some(remarked(self.unchanged())),
+                if_repeated: Some(with_remark(self.unchanged())),
                 ..self.note(Part::whole(bytes))
             }),
         }

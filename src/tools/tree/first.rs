@@ -38,20 +38,20 @@ pub struct Entry<T> {
 /// The results of all threads.
 pub struct First<T> {
     limit: Limit,
-    kept: Mutex<Kept<T>>,
+    collected: Mutex<Collected<T>>,
     /// Counts changes of the bound, so that a thread can check without a lock whether its copy is current.
     changes: AtomicUsize,
     more: AtomicBool,
 }
 
-struct Kept<T> {
+struct Collected<T> {
     entries: Vec<Entry<T>>,
     total: Limit,
     bound: Option<Key>,
 }
 
 /// One thread's access to a [`First`]: it passes results on in batches, the last one when dropped.
-pub struct Hand<'a, T> {
+pub struct ThreadResults<'a, T> {
     first: &'a First<T>,
     batch: Vec<Entry<T>>,
     batched: Limit,
@@ -104,7 +104,7 @@ impl<T> First<T> {
     pub fn new(limit: Limit) -> Self {
         Self {
             limit,
-            kept: Mutex::new(Kept {
+            collected: Mutex::new(Collected {
                 entries: Vec::new(),
                 total: Limit { lines: 0, bytes: 0 },
                 bound: None,
@@ -114,8 +114,8 @@ impl<T> First<T> {
         }
     }
 
-    pub fn hand(&self) -> Hand<'_, T> {
-        Hand {
+    pub fn thread_results(&self) -> ThreadResults<'_, T> {
+        ThreadResults {
             first: self,
             batch: Vec::new(),
             batched: Limit { lines: 0, bytes: 0 },
@@ -129,40 +129,42 @@ impl<T> First<T> {
     /// The last one may exceed the limit: only the caller knows how to cut a result.
     pub fn finish(self) -> (Vec<Entry<T>>, bool) {
         self.prune(&mut self.lock());
-        let kept = self
-            .kept
+        let collected = self
+            .collected
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        (kept.entries, self.more.into_inner())
+        (collected.entries, self.more.into_inner())
     }
 
     /// Sorts, and drops what is over the limit.
-    fn prune(&self, kept: &mut Kept<T>) {
-        kept.entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+    fn prune(&self, collected: &mut Collected<T>) {
+        collected.entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         let mut total = Limit { lines: 0, bytes: 0 };
-        let full = kept.entries.iter().position(|entry| {
+        let full = collected.entries.iter().position(|entry| {
             total.lines += entry.lines;
             total.bytes += entry.bytes;
             total.lines >= self.limit.lines || total.bytes >= self.limit.bytes
         });
-        kept.total = total;
+        collected.total = total;
         if let Some(last) = full {
-            if last + 1 < kept.entries.len() {
-                kept.entries.truncate(last + 1);
+            if last + 1 < collected.entries.len() {
+                collected.entries.truncate(last + 1);
                 self.more.store(true, Memory::Relaxed);
             }
-            kept.bound = Some(kept.entries[last].key.clone());
+            collected.bound = Some(collected.entries[last].key.clone());
             self.changes.fetch_add(1, Memory::Release);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept<T>> {
+    fn lock(&self) -> MutexGuard<'_, Collected<T>> {
         // A thread that panicked fails the whole search, so its partial results are never shown.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.collected
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T> Hand<'_, T> {
+impl<T> ThreadResults<'_, T> {
     pub fn add(&mut self, entry: Entry<T>) {
         self.batched.lines += entry.lines;
         self.batched.bytes += entry.bytes;
@@ -171,7 +173,7 @@ impl<T> Hand<'_, T> {
         if self.batched.lines >= BATCH.lines.min(first.lines)
             || self.batched.bytes >= BATCH.bytes.min(first.bytes)
         {
-            self.hand_over();
+            self.flush();
         }
     }
 
@@ -200,27 +202,27 @@ impl<T> Hand<'_, T> {
         }
     }
 
-    fn hand_over(&mut self) {
-        let mut kept = self.first.lock();
-        kept.total.lines += self.batched.lines;
-        kept.total.bytes += self.batched.bytes;
-        kept.entries.append(&mut self.batch);
+    fn flush(&mut self) {
+        let mut collected = self.first.lock();
+        collected.total.lines += self.batched.lines;
+        collected.total.bytes += self.batched.bytes;
+        collected.entries.append(&mut self.batch);
         self.batched = Limit { lines: 0, bytes: 0 };
         // Sorting only at twice the limit keeps the cost per result constant.
         let limit = self.first.limit;
-        let first_time = kept.bound.is_none();
+        let first_time = collected.bound.is_none();
         let slack = if first_time { 1 } else { 2 };
-        if kept.total.lines >= limit.lines.saturating_mul(slack)
-            || kept.total.bytes >= limit.bytes.saturating_mul(slack)
+        if collected.total.lines >= limit.lines.saturating_mul(slack)
+            || collected.total.bytes >= limit.bytes.saturating_mul(slack)
         {
-            self.first.prune(&mut kept);
+            self.first.prune(&mut collected);
         }
     }
 }
 
-impl<T> Drop for Hand<'_, T> {
+impl<T> Drop for ThreadResults<'_, T> {
     fn drop(&mut self) {
-        self.hand_over();
+        self.flush();
     }
 }
 

@@ -67,7 +67,7 @@ impl Tree {
     }
 
     /// The text of an answer or an error, without the root.
-    pub fn told(&self, result: Result<ToolOutput, ToolError>) -> String {
+    pub fn text_of(&self, result: Result<ToolOutput, ToolError>) -> String {
         let text = match result {
             Ok(output) => match output.for_model.as_slice() {
                 [ResultBlock::Text { text }] => text.clone(),

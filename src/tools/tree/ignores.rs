@@ -28,7 +28,7 @@ const MOST_NAMED: usize = 100;
 
 /// What the ignore files say about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum IgnoreStatus {
     Nothing,
     Ignored,
     /// A pattern with a `!` includes it, even if it is hidden.
@@ -123,7 +123,7 @@ impl Ignores {
 
     /// What the files say about an entry below the root. Assumes that its directory is not ignored: a walk does not
     /// enter ignored ones.
-    pub fn said(&self, path: &Path, is_dir: bool) -> Said {
+    pub fn status(&self, path: &Path, is_dir: bool) -> IgnoreStatus {
         // This runs for every entry of a walk. Splitting a path as bytes is much faster, and borrowed rules avoid a
         // reference count that all threads would update.
         let bytes = path.as_os_str().as_bytes();
@@ -135,16 +135,16 @@ impl Ignores {
                     let directory = Path::new(OsStr::from_bytes(directory)).to_owned();
                     last.insert(Known {
                         number: self.number,
-                        rules: self.look_up(&directory),
+                        rules: self.rules_for(&directory),
                         directory,
                     })
                 }
             };
-            self.judge(known.rules.as_deref(), path, is_dir)
+            self.evaluate(known.rules.as_deref(), path, is_dir)
         })
     }
 
-    fn judge(&self, rules: Option<&Rules>, path: &Path, is_dir: bool) -> Said {
+    fn evaluate(&self, rules: Option<&Rules>, path: &Path, is_dir: bool) -> IgnoreStatus {
         let mut found = [const { Match::None }; 4];
         let mut counts_for_git = true;
         let mut next = rules;
@@ -173,15 +173,15 @@ impl Ignores {
             next = rules.parent.as_deref();
         }
         let [rgignore, ignore, gitignore, exclude] = found;
-        let said = rgignore.or(ignore).or(gitignore).or(exclude);
-        let said = match said {
+        let status = rgignore.or(ignore).or(gitignore).or(exclude);
+        let status = match status {
             Match::None if !self.global.is_empty() => self.global.matched(path, is_dir).map(drop),
-            said => said,
+            status => status,
         };
-        match said {
-            Match::None => Said::Nothing,
-            Match::Ignore(()) => Said::Ignored,
-            Match::Whitelist(()) => Said::Wanted,
+        match status {
+            Match::None => IgnoreStatus::Nothing,
+            Match::Ignore(()) => IgnoreStatus::Ignored,
+            Match::Whitelist(()) => IgnoreStatus::Wanted,
         }
     }
 
@@ -197,7 +197,7 @@ impl Ignores {
     }
 
     /// The rules for the entries of a directory.
-    fn look_up(&self, directory: &Path) -> Option<Arc<Rules>> {
+    fn rules_for(&self, directory: &Path) -> Option<Arc<Rules>> {
         let known = self.below.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(rules) = known.get(directory) {
             return rules.clone();
@@ -205,7 +205,7 @@ impl Ignores {
         drop(known);
         let parent = match directory.parent() {
             Some(parent) if directory != self.root && parent.starts_with(&self.root) => {
-                self.look_up(parent)
+                self.rules_for(parent)
             }
             _ => self.above.clone(),
         };

@@ -23,7 +23,7 @@ pub mod first;
 pub mod ignores;
 pub mod names;
 
-use self::ignores::{Ignores, Said};
+use self::ignores::{IgnoreStatus, Ignores};
 use crate::permissions::Places;
 use crate::process::scarce;
 use crate::tools::ToolError;
@@ -50,7 +50,7 @@ pub fn check_length(field: &str, pattern: &str) -> Result<(), ToolError> {
     Err(ToolError::new(format!(
         "`{field}` has {length} bytes, and the limit is {LONGEST_PATTERN}"
     ))
-    .saying("the pattern is too long"))
+    .with_sentence("the pattern is too long"))
 }
 
 /// Tells the threads of one search to end. A separate atomic, because checking a cancellation token takes a lock, and
@@ -93,7 +93,7 @@ pub async fn run<T: Send + 'static>(
                     return Err(ToolError::new(
                         "the search hangs on a file or directory that does not respond; narrow `path`",
                     )
-                    .saying("a file or directory did not respond"));
+                    .with_sentence("a file or directory did not respond"));
                 }
                 guard.0.set();
                 timer.as_mut().reset(Instant::now() + GRACE);
@@ -109,11 +109,11 @@ fn broke_off(error: JoinError) -> ToolError {
             ToolError::new(format!(
                 "the search could not start a thread: the system allows no more; {hint}"
             ))
-            .saying("the system allows no more threads")
+            .with_sentence("the system allows no more threads")
         }
         // The panic message does not help the model, and is in the log.
         Ok(_) => ToolError::new("the search failed; this is a bug in agent-tui, not in the call")
-            .saying("internal error in agent-tui"),
+            .with_sentence("internal error in agent-tui"),
         // The runtime is shutting down.
         Err(_) => ToolError::cancelled(),
     }
@@ -158,14 +158,14 @@ pub fn walk(root: &Path, hidden: &Hidden, types: Types, off_limits: &OffLimits) 
             return true;
         }
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-        let said = filter.said(entry.path(), is_dir);
+        let status = filter.status(entry.path(), is_dir);
         let is_asked_for =
-            || said == Said::Wanted || types.matched(entry.path(), is_dir).is_whitelist();
+            || status == IgnoreStatus::Wanted || types.matched(entry.path(), is_dir).is_whitelist();
         let is_admitted = match &hidden {
             Hidden::Skipped => !is_hidden(entry) || is_asked_for(),
             Hidden::Named(names) => is_admitted(entry, names),
         };
-        said != Said::Ignored && is_admitted && !off_limits.cover(entry.path())
+        status != IgnoreStatus::Ignored && is_admitted && !off_limits.cover(entry.path())
     });
     Walk { builder, ignores }
 }
@@ -253,7 +253,7 @@ pub fn root(input: Option<&str>, cwd: &Path) -> Result<PathBuf, ToolError> {
 
 /// The error for a place that cannot be searched.
 pub fn unreachable(shown: &str, error: &std::io::Error) -> ToolError {
-    ToolError::new(format!("`{shown}` cannot be searched: {error}")).saying(format!(
+    ToolError::new(format!("`{shown}` cannot be searched: {error}")).with_sentence(format!(
         "can't be searched: {}",
         crate::config::plain(error)
     ))

@@ -39,7 +39,7 @@ fn paths(first: First<()>) -> (Vec<String>, bool) {
 #[test]
 fn the_first_results_are_kept_whatever_order_they_arrive_in() {
     let first = First::new(lines(2));
-    let mut hand = first.hand();
+    let mut hand = first.thread_results();
     for (path, age) in [("d", 4), ("a", 1), ("c", 3), ("b", 2), ("e", 0)] {
         hand.add(entry(path, age, 1));
     }
@@ -50,7 +50,7 @@ fn the_first_results_are_kept_whatever_order_they_arrive_in() {
 #[test]
 fn exactly_the_limit_is_not_more() {
     let first = First::new(lines(2));
-    let mut hand = first.hand();
+    let mut hand = first.thread_results();
     hand.add(entry("a", 0, 1));
     hand.add(entry("b", 0, 1));
     drop(hand);
@@ -60,13 +60,13 @@ fn exactly_the_limit_is_not_more() {
 #[test]
 fn results_after_the_bound_are_no_longer_wanted() {
     let first = First::new(lines(1));
-    let mut hand = first.hand();
+    let mut hand = first.thread_results();
     hand.add(entry("b", 5, 1));
     let time = |age: u64| move || SystemTime::UNIX_EPOCH + Duration::from_secs(1_000 - age);
     assert!(hand.wants(Path::new("c"), time(4)));
     assert!(hand.wants(Path::new("a"), time(5)));
     drop(hand);
-    let mut late = first.hand();
+    let mut late = first.thread_results();
     assert!(!late.wants(Path::new("c"), time(5)));
     drop(late);
     assert_eq!(paths(first), (vec!["b".into()], true));
@@ -78,7 +78,7 @@ fn bytes_are_a_limit_too() {
         lines: 100,
         bytes: 2,
     });
-    let mut hand = first.hand();
+    let mut hand = first.thread_results();
     for path in ["c", "a", "b"] {
         hand.add(entry(path, 0, 1));
     }
@@ -100,7 +100,7 @@ proptest! {
             .collect();
 
         let first = First::new(lines(limit));
-        let mut hands: Vec<_> = (0..threads).map(|_| first.hand()).collect();
+        let mut hands: Vec<_> = (0..threads).map(|_| first.thread_results()).collect();
         for (number, entry) in all.iter().enumerate() {
             hands[number % threads].add(entry.clone());
         }
@@ -233,15 +233,15 @@ async fn a_cancelled_search_is_stopped_and_not_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn a_search_that_is_out_of_time_returns_what_it_has() {
     let started = tokio::time::Instant::now();
-    let (tell, told) = tokio::sync::oneshot::channel();
+    let (started_sender, started_receiver) = tokio::sync::oneshot::channel();
     // Virtual time stands still while a blocking task runs, so the test advances it.
     let clock = async {
-        told.await.expect("the search has begun");
+        started_receiver.await.expect("the search has begun");
         tokio::time::advance(super::TIME_LIMIT).await;
     };
     let cancel = CancellationToken::new();
     let search = run(&cancel, move |stop| {
-        tell.send(()).expect("the test waits");
+        started_sender.send(()).expect("the test waits");
         endless(stop)
     });
     let (result, ()) = tokio::join!(search, clock);
@@ -251,16 +251,16 @@ async fn a_search_that_is_out_of_time_returns_what_it_has() {
 
 #[tokio::test(start_paused = true)]
 async fn a_search_that_hangs_is_abandoned() {
-    let (tell, told) = tokio::sync::oneshot::channel();
+    let (started_sender, started_receiver) = tokio::sync::oneshot::channel();
     let (release, released) = std::sync::mpsc::channel::<()>();
     let clock = async {
-        told.await.expect("the search has begun");
+        started_receiver.await.expect("the search has begun");
         tokio::time::advance(super::TIME_LIMIT).await;
         tokio::time::advance(super::GRACE).await;
     };
     let cancel = CancellationToken::new();
     let search = run(&cancel, move |_| {
-        tell.send(()).expect("the test waits");
+        started_sender.send(()).expect("the test waits");
         released.recv().expect("the test releases it");
     });
     let (result, ()) = tokio::join!(search, clock);

@@ -13,10 +13,10 @@ const MOST_BYTES: usize = 32 << 20;
 #[derive(Default)]
 pub struct Cache {
     /// Oldest first.
-    pages: Mutex<VecDeque<Kept>>,
+    pages: Mutex<VecDeque<CachedPage>>,
 }
 
-struct Kept {
+struct CachedPage {
     url: String,
     since: Instant,
     page: Arc<Page>,
@@ -34,24 +34,25 @@ impl Cache {
         let mut pages = self.lock();
         pages.retain(|kept| kept.url != url);
         forget(&mut pages, now);
-        pages.push_back(Kept {
+        pages.push_back(CachedPage {
             url: url.to_owned(),
             since: now,
             page,
         });
-        let size =
-            |pages: &VecDeque<Kept>| -> usize { pages.iter().map(|kept| kept.page.size()).sum() };
+        let size = |pages: &VecDeque<CachedPage>| -> usize {
+            pages.iter().map(|kept| kept.page.size()).sum()
+        };
         while pages.len() > MOST_PAGES || size(&pages) > MOST_BYTES {
             pages.pop_front();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<CachedPage>> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn forget(pages: &mut VecDeque<Kept>, now: Instant) {
+fn forget(pages: &mut VecDeque<CachedPage>, now: Instant) {
     pages.retain(|kept| now.saturating_duration_since(kept.since) < KEPT_FOR);
 }
 

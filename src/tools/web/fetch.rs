@@ -15,7 +15,7 @@ use crate::permissions::Inner;
 /// A larger page is truncated.
 pub const MOST_BYTES: usize = 10 << 20;
 /// The time limit for the whole fetch.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const MAX_WAIT: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: usize = 5;
 
@@ -58,12 +58,17 @@ pub enum Problem {
     Password,
     #[error("no address is known for `{0}`; check the name")]
     Unresolved(String),
-    #[error("{host} did not answer within {} seconds", PATIENCE.as_secs())]
+    #[error(
+        "{host} did not send the whole page within {} seconds; try again later",
+        MAX_WAIT.as_secs()
+    )]
     Slow { host: String },
     #[error("{host} cannot be reached: {cause}")]
     Unreached { host: String, cause: String },
     #[error("{host} redirects more than {MOST_REDIRECTS} times")]
     Redirects { host: String },
+    #[error("{host} answered with status {status}, a redirect, but does not say where to")]
+    NoTarget { host: String, status: u16 },
     #[error("{host} redirects to `{to}`, which is not an address that can be fetched")]
     BadRedirect { host: String, to: String },
     #[error("the connection to {host} broke: {cause}")]
@@ -111,7 +116,7 @@ impl Net {
     /// Fetches, following redirects on the same host.
     pub async fn fetch(&self, url: &Url, reach: Reach) -> Result<Arrived, Problem> {
         let host = host_of(url);
-        match tokio::time::timeout(PATIENCE, self.upgraded(url, reach)).await {
+        match tokio::time::timeout(MAX_WAIT, self.upgraded(url, reach)).await {
             Ok(arrived) => arrived,
             Err(_) => Err(Problem::Slow { host }),
         }
@@ -240,7 +245,10 @@ fn redirect(response: &Response, url: &Url) -> Result<Option<Url>, Problem> {
         return Ok(None);
     }
     let Some(to) = response.headers().get(LOCATION) else {
-        return Ok(None);
+        return Err(Problem::NoTarget {
+            host: host_of(url),
+            status: response.status().as_u16(),
+        });
     };
     let to = String::from_utf8_lossy(to.as_bytes()).into_owned();
     let bad = || Problem::BadRedirect {

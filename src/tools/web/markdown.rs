@@ -1,26 +1,27 @@
 //! Converts HTML to readable Markdown: the text of a page with its headings, links, lists, tables and code, without
 //! scripts and navigation.
 
+mod handlers;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use std::rc::Rc;
 use std::sync::LazyLock;
 
-use htmd::HtmlToMarkdown;
+use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::options::{BulletListMarker, LinkStyle, Options};
+use htmd::{Element, HtmlToMarkdown};
+use markup5ever_rcdom::Node;
 use reqwest::Url;
 
-/// Elements that are not part of the content.
-const DROPPED: [&str; 17] = [
-    "script", "style", "noscript", "template", "nav", "header", "footer", "aside", "form",
-    "button", "iframe", "svg", "canvas", "dialog", "select", "object", "head",
-];
+use self::tree::{Keep, TooDeep};
 
-static CONVERTER: LazyLock<HtmlToMarkdown> = LazyLock::new(|| converter(&DROPPED));
-/// For pages whose content is inside elements that are usually dropped.
-static GENEROUS: LazyLock<HtmlToMarkdown> =
-    LazyLock::new(|| converter(&["script", "style", "noscript", "template", "svg", "head"]));
+/// If the content is shorter than this, the page is shown with its navigation, provided that it is much longer.
+const SHORT: usize = 200;
 
-fn converter(dropped: &[&str]) -> HtmlToMarkdown {
+static CONVERTER: LazyLock<HtmlToMarkdown> = LazyLock::new(|| {
     HtmlToMarkdown::builder()
-        .skip_tags(dropped.to_vec())
         .options(Options {
             bullet_list_marker: BulletListMarker::Dash,
             ul_bullet_spacing: 1,
@@ -28,8 +29,19 @@ fn converter(dropped: &[&str]) -> HtmlToMarkdown {
             link_style: LinkStyle::Inlined,
             ..Options::default()
         })
+        .add_handler(vec!["pre"], |_: &dyn Handlers, element: Element| {
+            handlers::pre(element.node).map(HandlerResult::from)
+        })
+        .add_handler(vec!["a"], handlers::link)
+        .add_handler(vec!["img"], handlers::image)
+        .add_handler(
+            vec!["table"],
+            |handlers: &dyn Handlers, element: Element| {
+                Some(handlers::table(handlers, element.node).into())
+            },
+        )
         .build()
-}
+});
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
@@ -37,30 +49,51 @@ pub struct Document {
     pub text: String,
 }
 
-/// Links become absolute addresses, relative to `base`.
+/// Links become absolute addresses, relative to `base` or to what the page declares.
 pub fn document(html: &str, base: &Url) -> Document {
-    let convert = |converter: &HtmlToMarkdown| tidy(&converter.convert(html).unwrap_or_default());
-    let mut text = convert(&CONVERTER);
-    if text.len() < 200 {
-        let generous = convert(&GENEROUS);
-        if generous.len() > 2 * text.len() {
-            text = generous;
-        }
-    }
-    Document {
-        title: title(html),
-        text: with_whole_links(&text, base),
-    }
+    converted(html, base).unwrap_or_else(|TooDeep| Document {
+        title: None,
+        text: plain(html),
+    })
 }
 
-fn title(html: &str) -> Option<String> {
-    let lower = html.to_ascii_lowercase();
-    let start = lower.find("<title")?;
-    let start = start + lower[start..].find('>')? + 1;
-    let end = start + lower[start..].find("</title")?;
-    let text = CONVERTER.convert(&html[start..end]).ok()?;
-    let text: Vec<&str> = text.split_whitespace().collect();
-    (!text.is_empty()).then(|| text.join(" "))
+/// The text of a piece of HTML on one line.
+pub fn plain(html: &str) -> String {
+    description(&tree::plain_text(html))
+}
+
+fn converted(html: &str, base: &Url) -> Result<Document, TooDeep> {
+    let page = tree::parse(html)?;
+    let title = tree::find(&page, "title").map(|title| description(&tree::text_of(&title)));
+    let declared = tree::find(&page, "base").and_then(|it| tree::attribute(&it, "href"));
+    let base = declared
+        .and_then(|href| base.join(&href).ok())
+        .unwrap_or_else(|| base.clone());
+    tree::clean(&page, &base, Keep::Content)?;
+    let mut text = tree::main_part(&page).map_or_else(String::new, |main| markdown(&main));
+    if text.len() < SHORT {
+        text = markdown(&page);
+    }
+    if text.len() < SHORT {
+        let page = tree::parse(html)?;
+        tree::clean(&page, &base, Keep::Everything)?;
+        let everything = markdown(&page);
+        if everything.len() > 2 * text.len() {
+            text = everything;
+        }
+    }
+    Ok(Document {
+        title: title.filter(|title| !title.is_empty()),
+        text,
+    })
+}
+
+fn markdown(node: &Rc<Node>) -> String {
+    tidy(&CONVERTER.tree_to_markdown(node))
+}
+
+fn description(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// At most one empty line in a row, and none at the end.
@@ -77,83 +110,4 @@ fn tidy(text: &str) -> String {
     }
     tidied.truncate(tidied.trim_end().len());
     tidied
-}
-
-/// Makes the address in `](path)` absolute, so that it can be fetched. Code and text that is not a link stay
-/// unchanged.
-fn with_whole_links(text: &str, base: &Url) -> String {
-    let mut whole = String::with_capacity(text.len());
-    let mut in_code = false;
-    for line in text.split_inclusive('\n') {
-        if line.trim_start().starts_with("```") {
-            in_code = !in_code;
-        }
-        if in_code {
-            whole.push_str(line);
-            continue;
-        }
-        let mut rest = line;
-        while let Some(at) = rest.find("](") {
-            let (before, link) = rest.split_at(at + 2);
-            whole.push_str(before);
-            let end = link
-                .find([')', ' ', '\n', '<', '>', '"'])
-                .unwrap_or(link.len());
-            match base.join(&link[..end]) {
-                Ok(url) if end > 0 => whole.push_str(url.as_str()),
-                Ok(_) | Err(_) => whole.push_str(&link[..end]),
-            }
-            rest = &link[end..];
-        }
-        whole.push_str(rest);
-    }
-    whole
-}
-
-#[cfg(test)]
-mod tests {
-    use reqwest::Url;
-
-    use super::document;
-
-    const PAGE: &str = r#"<!doctype html><html><head><title>Guide &amp; notes</title><style>p{}</style></head><body>
-<nav><a href="/">Home</a><a href="/x">X</a></nav>
-<main><h1>Guide</h1><p>Read <a href="../start?a=1">the start</a> and <b>then</b> <code>run it</code>.</p>
-<h2>Steps</h2><ol><li>One</li><li>Two<ul><li>Inner</li></ul></li></ol>
-<pre><code class="language-sh">ls -l
-[a](b)
-</code></pre>
-<table><thead><tr><th>Name</th><th>Value</th></tr></thead><tbody><tr><td>a</td><td>1</td></tr></tbody></table>
-<script>alert("no")</script></main><footer>Imprint</footer></body></html>"#;
-
-    #[test]
-    fn a_page_keeps_its_text_and_loses_its_navigation() {
-        let base = Url::parse("https://example.com/docs/page.html").expect("a URL");
-        let document = document(PAGE, &base);
-        assert_eq!(document.title.as_deref(), Some("Guide & notes"));
-        let text = document.text;
-        for part in [
-            "# Guide\n",
-            "Read [the start](https://example.com/start?a=1) and **then** `run it`.",
-            "## Steps",
-            "1. One\n2. Two",
-            "- Inner",
-            "```sh\nls -l\n[a](b)\n```",
-            "| Name | Value |",
-        ] {
-            assert!(text.contains(part), "{part} in {text}");
-        }
-        for part in ["Home", "alert", "Imprint", "p{}"] {
-            assert!(!text.contains(part), "{part} in {text}");
-        }
-        assert!(!text.contains("\n\n\n"), "{text}");
-    }
-
-    #[test]
-    fn a_page_that_is_all_navigation_is_still_shown() {
-        let base = Url::parse("https://example.com/").expect("a URL");
-        let page =
-            "<header><p>All that there is to say stands in here, in the header.</p></header>";
-        assert!(document(page, &base).text.contains("All that there is"));
-    }
 }

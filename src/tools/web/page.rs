@@ -111,7 +111,7 @@ impl Page {
     }
 
     /// The page in a few words for the person: its title and its size.
-    pub fn in_short(&self) -> String {
+    pub fn summary(&self) -> String {
         let size = human_size(self.received as u64);
         match &self.title {
             Some(title) => format!("{} · {size}", shortened(title, LONGEST_TITLE, "…")),

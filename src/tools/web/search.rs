@@ -7,12 +7,13 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue, RETRY_AFTE
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use serde_json::{Value, json};
 
+use super::markdown;
 use crate::config::without_keys;
 use crate::protocol::{Backend, Found, SearchService};
 use crate::text::shortened;
 
 /// The time limit for the whole search.
-const PATIENCE: Duration = Duration::from_secs(20);
+const MAX_WAIT: Duration = Duration::from_secs(20);
 const CONNECT: Duration = Duration::from_secs(10);
 /// The most pages that are shown.
 const MOST_RESULTS: usize = 10;
@@ -65,7 +66,7 @@ pub enum Problem {
         status: u16,
         reason: String,
     },
-    #[error("{service} did not answer within {} seconds", PATIENCE.as_secs())]
+    #[error("{service} did not answer within {} seconds", MAX_WAIT.as_secs())]
     Slow { service: &'static str },
     #[error("{service} at {address} can't be reached: {cause}")]
     Unreached {
@@ -99,7 +100,7 @@ fn in_seconds(after: Option<&str>) -> String {
 pub async fn search(service: &SearchService, question: &Question) -> Result<Vec<Found>, Problem> {
     let key = key(service)?;
     let asking = ask(service, question, key.as_deref());
-    let found = tokio::time::timeout(PATIENCE, asking).await;
+    let found = tokio::time::timeout(MAX_WAIT, asking).await;
     let found = found.map_err(|_| Problem::Slow {
         service: service.backend.name(),
     })??;
@@ -350,18 +351,18 @@ fn reason(status: StatusCode, body: &[u8]) -> String {
         "/error",
         "/message",
     ];
-    let said: Vec<&str> = places
+    let given: Vec<&str> = places
         .iter()
         .filter_map(|place| answer.pointer(place)?.as_str())
         .take(2)
         .collect();
-    if said.is_empty() {
+    if given.is_empty() {
         return status
             .canonical_reason()
             .unwrap_or("no reason given")
             .to_owned();
     }
-    shortened(&said.join(" · "), LONGEST_REASON, "…").into_owned()
+    shortened(&given.join(" · "), LONGEST_REASON, "…").into_owned()
 }
 
 /// The pages in an answer; `None` if the expected list is missing.
@@ -380,10 +381,15 @@ fn results(backend: Backend, answer: &Value) -> Option<Vec<Found>> {
         let more = more.into_iter().flatten().filter_map(Value::as_str);
         let texts: Vec<&str> = std::iter::once(word(text)).chain(more).collect();
         let url = word("url").trim();
+        let read = |text: &str| match backend {
+            // Its texts are HTML.
+            Backend::Brave => markdown::plain(text),
+            Backend::Searxng | Backend::Tavily => on_one_line(text),
+        };
         (!url.is_empty()).then(|| Found {
-            title: on_one_line(word("title")),
+            title: read(word("title")),
             url: url.to_owned(),
-            text: shortened(&on_one_line(&texts.join(" ")), LONGEST_TEXT, "…").into_owned(),
+            text: shortened(&read(&texts.join(" ")), LONGEST_TEXT, "…").into_owned(),
         })
     });
     Some(found.collect())

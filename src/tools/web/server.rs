@@ -86,7 +86,7 @@ impl Server {
     }
 
     /// The paths that were requested.
-    pub fn asked(&self) -> Vec<String> {
+    pub fn requested(&self) -> Vec<String> {
         let requests = self.requests();
         requests.iter().map(|it| path_of(it).to_owned()).collect()
     }

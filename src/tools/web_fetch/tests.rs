@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 use serde_json::json;
 
 use super::WebFetch;
-use crate::protocol::{ChoiceRequest, Chosen, Reply, ResultBlock, Spending, Usage};
+use crate::protocol::{ChoiceRequest, Chosen, QuestionKind, Reply, ResultBlock, Spending, Usage};
 use crate::tools::ask::Asker;
 use crate::tools::files::scratch::{Scratch, text};
 use crate::tools::small_model::{Answer, Query, SmallModel};
@@ -47,7 +47,7 @@ async fn a_page_is_fetched_once_in_fifteen_minutes() {
         let input = json!({"url": server.url(&format!("/a{fragment}")), "prompt": ""});
         scratch.run(&tool, input).await.expect("fetched");
     }
-    assert_eq!(server.asked(), ["/a"]);
+    assert_eq!(server.requested(), ["/a"]);
 }
 
 #[tokio::test]
@@ -83,8 +83,8 @@ async fn a_large_page_is_cut_and_says_so() {
         "/",
         answer("200 OK", "Content-Type: text/plain\r\n", large.as_bytes()),
     )]);
-    let said = text(&fetched(&server.url("/")).await);
-    let heading = said.lines().next().expect("a heading");
+    let output = text(&fetched(&server.url("/")).await);
+    let heading = output.lines().next().expect("a heading");
     assert!(
         heading.ends_with("10.0 MB (the beginning; the rest was not fetched)"),
         "{heading}"
@@ -101,8 +101,8 @@ async fn compressed_pages_are_unpacked() {
     ];
     let headers = "Content-Type: text/plain\r\nContent-Encoding: gzip\r\n";
     let server = Server::start([("/", answer("200 OK", headers, packed))]);
-    let said = text(&fetched(&server.url("/")).await);
-    assert!(said.ends_with("hello, packed page\n"), "{said}");
+    let output = text(&fetched(&server.url("/")).await);
+    assert!(output.ends_with("hello, packed page\n"), "{output}");
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn a_fetch_can_be_cancelled() {
     let input = json!({"url": server.url("/silent"), "prompt": ""});
     let call = scratch.run(&tool, input);
     let stop = async {
-        while server.asked().is_empty() {
+        while server.requested().is_empty() {
             tokio::task::yield_now().await;
         }
         cancel.cancel();
@@ -185,8 +185,10 @@ async fn a_name_that_resolves_to_a_private_address_asks_before_anything_is_sent(
     ] {
         let mut scratch = Scratch::new();
         let (log, answer) = (asked.clone(), reply.clone());
-        scratch.cx.asker = Asker::new(move |request| {
-            log.lock().expect("unpoisoned").extend(request);
+        scratch.cx.asker = Asker::new(move |question| {
+            if let QuestionKind::Choice(requests) = question {
+                log.lock().expect("unpoisoned").extend(requests);
+            }
             let reply = answer.clone();
             async move { reply }.boxed()
         });
@@ -207,7 +209,7 @@ async fn a_name_that_resolves_to_a_private_address_asks_before_anything_is_sent(
     let arrived = Net::default().fetch(&url, Reach::OpenNet).await;
     assert!(matches!(arrived, Ok(Arrived::Inside { .. })));
     assert_eq!(
-        server.asked(),
+        server.requested(),
         Vec::<String>::new(),
         "nothing was sent there"
     );
@@ -255,7 +257,7 @@ async fn a_page_comes_over_tls_from_a_server_whose_certificate_is_trusted() {
     let problem = fetched_by(net(&server), &elsewhere).await;
     let problem = problem.expect_err("the certificate is for another name");
     assert!(problem.contains("certificate"), "{problem}");
-    assert_eq!(server.asked(), ["/a"], "nothing was sent to the others");
+    assert_eq!(server.requested(), ["/a"], "nothing was sent to the others");
 }
 
 #[tokio::test]
@@ -267,7 +269,7 @@ async fn http_is_tried_as_https_first_and_used_where_nobody_answers_there() {
         fetched_by(net(&secure), &url).await.as_deref(),
         Ok("https over TLS")
     );
-    assert_eq!(plain.asked(), Vec::<String>::new());
+    assert_eq!(plain.requested(), Vec::<String>::new());
     let nobody = Net {
         https_port: Some(1),
         ..net(&secure)
@@ -292,7 +294,7 @@ async fn http_on_this_machine_and_in_private_networks_stays_http() {
             "{host}"
         );
     }
-    assert_eq!(secure.asked(), Vec::<String>::new());
+    assert_eq!(secure.requested(), Vec::<String>::new());
 }
 
 fn spending() -> Spending {
@@ -363,12 +365,12 @@ async fn the_page_itself_is_the_result_where_the_small_model_fails() {
     let input = json!({"url": server.url("/a"), "prompt": "what?"});
     let output = scratch.run(&WebFetch::default(), input).await;
     let output = output.expect("the page was fetched");
-    let said = ResultBlock::texts(&output.for_model);
+    let text = ResultBlock::texts(&output.for_model);
     assert!(
-        said.starts_with("(the small model did not answer: overloaded;"),
-        "{said}"
+        text.starts_with("(the small model did not answer: overloaded;"),
+        "{text}"
     );
-    assert!(said.ends_with("The answer is 42."), "{said}");
+    assert!(text.ends_with("The answer is 42."), "{text}");
     assert_eq!(output.changes, [ContextChange::Spent(spending())]);
 }
 

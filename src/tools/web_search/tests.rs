@@ -97,6 +97,20 @@ async fn each_service_is_queried_in_its_own_format_and_gives_title_address_and_t
 }
 
 #[tokio::test]
+async fn results_in_html_are_shown_as_text() {
+    let body = r#"{"web": {"results": [{"title": "A &amp; B", "url": "https://a.org/",
+        "description": "It&#x27;s <strong>bold</strong> &lt;b&gt;"}]}}"#;
+    let server = always(answered("200 OK", body));
+    let search = service(Backend::Brave, &server.url(""), Some("PATH"));
+    let output = searched(search, json!({"query": "q"})).await;
+    let message = text(&output.expect("it is found"));
+    assert!(
+        message.ends_with("1. A & B\n   https://a.org/\n   It's bold <b>"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
 async fn domains_are_sent_with_the_query_and_enforced() {
     let body = r#"{"results": [
         {"title": "a", "url": "https://docs.rs/a", "content": ""},
@@ -115,8 +129,11 @@ async fn domains_are_sent_with_the_query_and_enforced() {
         let server = always(answered("200 OK", body));
         let search = service(backend, &server.url(""), None);
         let output = searched(search, input.clone()).await.expect("it is found");
-        let said = text(&output);
-        assert!(said.ends_with("\n\n1. a\n   https://docs.rs/a"), "{said}");
+        let message = text(&output);
+        assert!(
+            message.ends_with("\n\n1. a\n   https://docs.rs/a"),
+            "{message}"
+        );
         let request = server.requests().remove(0);
         assert!(request.contains(sent), "{request}");
     }
@@ -189,35 +206,35 @@ async fn errors_are_named_without_the_key() {
     ] {
         let server = always(reply);
         let search = service(backend, &server.url(""), Some("PATH"));
-        let said = problem(search).await;
-        assert_eq!(said, expected);
-        assert!(!said.contains(&key), "{said}");
+        let output = problem(search).await;
+        assert_eq!(output, expected);
+        assert!(!output.contains(&key), "{output}");
     }
 }
 
 #[tokio::test]
 async fn an_unreachable_service_or_a_missing_key_is_an_error_with_a_hint() {
-    let said = problem(service(Backend::Searxng, "http://127.0.0.1:1", None)).await;
+    let output = problem(service(Backend::Searxng, "http://127.0.0.1:1", None)).await;
     assert!(
-        said.starts_with("searxng at 127.0.0.1 can't be reached: "),
-        "{said}"
+        output.starts_with("searxng at 127.0.0.1 can't be reached: "),
+        "{output}"
     );
     let variable = "AGENT_TUI_TEST_NO_SUCH_KEY";
-    let said = problem(service(
+    let output = problem(service(
         Backend::Brave,
         "http://127.0.0.1:1",
         Some(variable),
     ))
     .await;
     let expected = format!("brave needs a key: set the environment variable {variable}");
-    assert_eq!(said, expected);
+    assert_eq!(output, expected);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_does_not_answer_times_out() {
     let server = always(Vec::new());
-    let said = problem(service(Backend::Searxng, &server.url(""), None)).await;
-    assert_eq!(said, "searxng did not answer within 20 seconds");
+    let output = problem(service(Backend::Searxng, &server.url(""), None)).await;
+    assert_eq!(output, "searxng did not answer within 20 seconds");
 }
 
 #[tokio::test]

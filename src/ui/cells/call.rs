@@ -2,6 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
+use super::input::content_rows;
 use super::{CellContext, MARGIN, diff_style, file, indented, seconds, subagent};
 use crate::app::AppState;
 use crate::app::call::{Author, Call, CallKey, Completed, OPENED_LINES, State};
@@ -9,7 +10,9 @@ use crate::app::diff::{CONTEXT, Diff};
 use crate::app::preview::Preview;
 use crate::app::subagents::Nested;
 use crate::keymap::{Action, Context};
-use crate::protocol::{AnswerNote, CallOutcome, FileDiff, LeftOut, OutputFormat, Phase, Shown};
+use crate::protocol::{
+    AnswerNote, CallOutcome, FileDiff, LeftOut, OutputFormat, Phase, Shown, ToolInfo,
+};
 use crate::text::whole_seconds;
 use crate::theme::{Role, Theme};
 use crate::ui::diff::{self, Options};
@@ -19,14 +22,12 @@ use crate::ui::text::{
 
 /// The subject is not shortened below this to make room for the words after it.
 const SHORTEST_SUBJECT: usize = 10;
-/// What a call found is cut to fit, but not to less than this.
-const SHORTEST_FOUND: usize = 12;
+/// The words after it are cut to fit, but not to less than this.
+const SHORTEST_TAIL: usize = 12;
 /// How many rows of a change are shown before it is folded.
 const FOLDED_DIFF: usize = 16;
 /// How many rows of a change are shown while it is still being written.
 const GROWING_DIFF: usize = 10;
-/// How many lines of a failed command's output are shown without opening it.
-const FAILED_LINES: usize = 5;
 /// How many of the last lines are shown under a running call, and under the only running call.
 const LIVE_LINES: usize = 5;
 const LIVE_LINES_ALONE: usize = 8;
@@ -87,7 +88,7 @@ fn head(call: &Call, nested: Option<&Nested>, state: &AppState, cx: &CellContext
     let name = if is_own_command(call) {
         Span::styled("!", theme.style(Role::Accent))
     } else {
-        Span::styled(shown_name(&call.tool.name), theme.style(Role::Strong))
+        Span::styled(shown_name(&call.tool), theme.style(Role::Strong))
     };
     let subject = shown_subject(call, state);
     let first = subject.lines().next().unwrap_or_default();
@@ -100,7 +101,7 @@ fn head(call: &Call, nested: Option<&Nested>, state: &AppState, cx: &CellContext
     let most = room.saturating_sub(GAP + width(first).min(SHORTEST_SUBJECT));
     let tail = if width(&tail) <= most {
         tail
-    } else if found(call).is_some() && most >= SHORTEST_FOUND {
+    } else if most >= SHORTEST_TAIL {
         truncate(&tail, most)
     } else {
         String::new()
@@ -119,7 +120,7 @@ fn head(call: &Call, nested: Option<&Nested>, state: &AppState, cx: &CellContext
     let line = Line::from(vec![
         mark,
         name,
-        Span::raw(" "),
+        Span::raw(if shown.is_empty() { "" } else { " " }),
         Span::styled(shown, theme.style(Role::Text)),
         Span::raw(" ".repeat(gap)),
         Span::styled(tail, theme.style(tail_role(call))),
@@ -166,7 +167,8 @@ pub fn shown_subject(call: &Call, state: &AppState) -> String {
 }
 
 /// Names of MCP tools are long; they are shortened to server and tool.
-pub fn shown_name(tool: &str) -> String {
+pub fn shown_name(tool: &ToolInfo) -> String {
+    let tool = tool.shown_name();
     let name = match tool
         .strip_prefix("mcp__")
         .and_then(|rest| rest.split_once("__"))
@@ -199,6 +201,7 @@ pub fn state_role(call: &Call) -> Role {
     match &call.state {
         State::Arriving(_) | State::Queued => Role::Queued,
         State::Executing(Phase::WaitingForApproval) => Role::Warning,
+        State::Executing(_) if call.is_stopping => Role::Warning,
         State::Executing(_) => Role::Executing,
         State::Completed(completed) | State::Yielded(completed) => match completed.outcome {
             CallOutcome::Failed => Role::Failed,
@@ -216,12 +219,19 @@ fn words(call: &Call, state: &AppState) -> String {
     match &call.state {
         State::Arriving(_) => String::new(),
         State::Queued => "queued".to_owned(),
-        State::Executing(Phase::Running) => match running_seconds(call, state) {
-            0 => "running".to_owned(),
-            seconds => whole_seconds(seconds),
-        },
-        State::Executing(phase) => phase_words(*phase).to_owned(),
-        State::Completed(completed) | State::Yielded(completed) => outcome_words(call, completed),
+        State::Executing(phase) => executing_words(call, *phase, state),
+        State::Completed(completed) | State::Yielded(completed) => outcome_text(call, completed),
+    }
+}
+
+/// How far an executing call is. The row, the list and the strip all use these words, so that their times agree.
+pub fn executing_words(call: &Call, phase: Phase, state: &AppState) -> String {
+    if call.is_stopping {
+        return "stopping".to_owned();
+    }
+    match (phase, running_seconds(call, state)) {
+        (Phase::Running, 1..) => whole_seconds(running_seconds(call, state)),
+        (phase, _) => phase_text(phase).to_owned(),
     }
 }
 
@@ -233,6 +243,7 @@ pub fn running_seconds(call: &Call, state: &AppState) -> u64 {
 fn tail_role(call: &Call) -> Role {
     match &call.state {
         State::Executing(Phase::WaitingForApproval) => Role::Warning,
+        State::Executing(_) if call.is_stopping => Role::Warning,
         State::Completed(completed) | State::Yielded(completed)
             if completed.outcome == CallOutcome::Failed =>
         {
@@ -246,7 +257,7 @@ fn tail_role(call: &Call) -> Role {
     }
 }
 
-pub fn phase_words(phase: Phase) -> &'static str {
+pub fn phase_text(phase: Phase) -> &'static str {
     match phase {
         Phase::Validating => "validating",
         Phase::InHooks => "in hooks",
@@ -257,7 +268,7 @@ pub fn phase_words(phase: Phase) -> &'static str {
 }
 
 /// The outcome of a call in a few words: `exit 1 · 58 lines · 14.2s`.
-pub fn outcome_words(call: &Call, completed: &Completed) -> String {
+pub fn outcome_text(call: &Call, completed: &Completed) -> String {
     // A provider doesn't always report how long its own call took.
     let ran = || (!completed.ran.is_zero()).then(|| seconds(completed.ran));
     let for_person = &completed.for_person;
@@ -303,17 +314,6 @@ fn ran_in_background(call: &Call) -> Option<String> {
     call.ran(ended).map(seconds)
 }
 
-/// What a successful call says that it found, in words for the person.
-fn found(call: &Call) -> Option<&str> {
-    let completed = call.completed()?;
-    let succeeded = completed.outcome == CallOutcome::Succeeded;
-    completed
-        .for_person
-        .sentence
-        .as_deref()
-        .filter(|_| succeeded)
-}
-
 /// How a call ended, if it did not simply succeed.
 fn sentence(completed: &Completed) -> Option<String> {
     if let Some(sentence) = &completed.for_person.sentence {
@@ -324,7 +324,7 @@ fn sentence(completed: &Completed) -> Option<String> {
         CallOutcome::Failed => "failed".to_owned(),
         CallOutcome::Denied => "not allowed".to_owned(),
         CallOutcome::Skipped { why } => format!("skipped: {}", clean(why)),
-        CallOutcome::Cancelled => "cancelled".to_owned(),
+        CallOutcome::Cancelled => "stopped".to_owned(),
         CallOutcome::ByHand => "answered by you".to_owned(),
     })
 }
@@ -349,14 +349,14 @@ fn result(
     cx: &mut CellContext,
 ) -> Vec<Row> {
     if completed.is_forgotten() {
-        let told = completed.changed.iter().map(|change| {
+        let texts = completed.changed.iter().map(|change| {
             format!(
                 "{} +{} −{} (too old to show)",
                 change.path, change.added, change.removed
             )
         });
-        let told: Vec<String> = told.collect();
-        return output(&told.join("\n"), told.len(), cx);
+        let texts: Vec<String> = texts.collect();
+        return output(&texts.join("\n"), texts.len(), cx);
     }
     let shown = shown_rows(&completed.shown, (!open).then_some(FOLDED_DIFF), state, cx);
     if !shown.is_empty() {
@@ -367,18 +367,23 @@ fn result(
             OutputFormat::NumberedFile => {
                 file::rows(completed.output(), &call.subject(), OPENED_LINES, cx)
             }
-            OutputFormat::Text => output(completed.output(), OPENED_LINES, cx),
+            OutputFormat::ForModel if completed.outcome == CallOutcome::Succeeded => {
+                let mut inner = CellContext {
+                    width: cx.width.saturating_sub(MARGIN),
+                    theme: cx.theme,
+                    code: &mut *cx.code,
+                };
+                let rows = content_rows(call, &mut inner).into_iter();
+                rows.map(indented).collect()
+            }
+            OutputFormat::Text | OutputFormat::Markdown | OutputFormat::ForModel => {
+                output(completed.output(), OPENED_LINES, cx)
+            }
         };
     }
-    match completed.outcome {
-        CallOutcome::Failed | CallOutcome::Cancelled => {
-            tail(completed.output(), completed.lines, FAILED_LINES, state, cx)
-        }
-        CallOutcome::Denied
-        | CallOutcome::Succeeded
-        | CallOutcome::Skipped { .. }
-        | CallOutcome::ByHand
-        | CallOutcome::Backgrounded => Vec::new(),
+    match completed.lines_in_place() {
+        0 => Vec::new(),
+        most => tail(completed.output(), completed.lines, most, state, cx),
     }
 }
 

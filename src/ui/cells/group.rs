@@ -27,7 +27,7 @@ pub fn row<'a>(calls: impl Iterator<Item = &'a Call>, state: &AppState, cx: &Cel
         let name = if same {
             String::new()
         } else {
-            shown_name(&call.tool.name)
+            shown_name(&call.tool)
         };
         let between = match tool {
             None => "",

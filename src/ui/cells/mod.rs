@@ -3,6 +3,7 @@
 mod call;
 mod file;
 mod group;
+mod input;
 mod notice;
 mod subagent;
 mod summary;
@@ -11,12 +12,13 @@ mod user;
 mod welcome;
 
 pub use call::{
-    glyph, is_own_command, live_lines, outcome_words, phase_words, running_seconds, shown_rows,
-    shown_subject, state_role,
+    executing_words, glyph, is_own_command, live_lines, outcome_text, phase_text, running_seconds,
+    shown_name, shown_rows, shown_subject, state_role,
 };
 
 pub use file::code_rows;
-pub use subagent::{counts as subagent_counts, doing as subagent_doing};
+pub use input::input_rows;
+pub use subagent::{activity as subagent_doing, counts as subagent_counts};
 pub use user::pinned;
 
 use std::time::Duration;

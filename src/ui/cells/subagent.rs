@@ -2,20 +2,20 @@
 
 use ratatui::text::{Line, Span};
 
-use super::call::{add_hint, bar, glyph, outcome_words, output, phase_words, shown_name};
+use super::call::{add_hint, bar, executing_words, glyph, outcome_text, output, shown_name};
 use super::call::{shown_subject, state_role};
 use super::{CellContext, MARGIN, indented, seconds};
 use crate::app::AppState;
 use crate::app::call::{Call, Completed, State};
-use crate::app::subagents::{Doing, Nested};
+use crate::app::subagents::{Nested, SubagentActivity};
 use crate::protocol::CallOutcome;
+use crate::text::thousands;
 use crate::theme::Role;
 use crate::ui::markdown;
-use crate::ui::status::thousands;
 use crate::ui::text::{Row, clean, overwritten, strip_ansi, truncate, width};
 
 /// How many lines of its last message are shown without opening it.
-const LAST_WORDS: usize = 2;
+const LAST_LINES: usize = 2;
 /// How many lines of its running command's output are shown.
 const PRINTED: usize = 2;
 
@@ -41,13 +41,13 @@ pub fn tail(call: &Call, nested: &Nested, words: String) -> String {
 }
 
 /// What it is doing now: its call, or the state of its model.
-pub fn doing(nested: &Nested, state: &AppState) -> String {
-    match nested.doing(&state.calls) {
-        Doing::Calling(key) => named(state.calls.get(key), state),
-        Doing::Writing => "writing".to_owned(),
-        Doing::Thinking => "thinking".to_owned(),
-        Doing::Waiting => "waiting for the model".to_owned(),
-        Doing::Nothing => "finished".to_owned(),
+pub fn activity(nested: &Nested, state: &AppState) -> String {
+    match nested.activity(&state.calls) {
+        SubagentActivity::Calling(key) => named(state.calls.get(key), state),
+        SubagentActivity::Writing => "writing".to_owned(),
+        SubagentActivity::Thinking => "thinking".to_owned(),
+        SubagentActivity::Waiting => "waiting for the model".to_owned(),
+        SubagentActivity::Nothing => "finished".to_owned(),
     }
 }
 
@@ -55,7 +55,7 @@ pub fn doing(nested: &Nested, state: &AppState) -> String {
 fn named(call: &Call, state: &AppState) -> String {
     let subject = shown_subject(call, state);
     let first = clean(subject.lines().next().unwrap_or_default()).into_owned();
-    format!("{} {first}", shown_name(&call.tool.name))
+    format!("{} {first}", shown_name(&call.tool))
 }
 
 /// The rows below a call whose subagent works.
@@ -77,8 +77,8 @@ pub fn running_rows(nested: &Nested, open: bool, state: &AppState, cx: &CellCont
             rows.extend(printed(call, cx));
         }
     }
-    if !matches!(nested.doing(&state.calls), Doing::Calling(_)) {
-        rows.push(line(&doing(nested, state), cx));
+    if !matches!(nested.activity(&state.calls), SubagentActivity::Calling(_)) {
+        rows.push(line(&activity(nested, state), cx));
     }
     rows
 }
@@ -88,8 +88,8 @@ fn call_row(call: &Call, state: &AppState, cx: &CellContext) -> Row {
     let theme = cx.theme;
     let words = match &call.state {
         State::Arriving(_) | State::Queued => String::new(),
-        State::Executing(phase) => phase_words(*phase).to_owned(),
-        State::Completed(completed) | State::Yielded(completed) => outcome_words(call, completed),
+        State::Executing(phase) => executing_words(call, *phase, state),
+        State::Completed(completed) | State::Yielded(completed) => outcome_text(call, completed),
     };
     let room = usize::from(cx.width).saturating_sub(2 * usize::from(MARGIN) + 2);
     let named = named(call, state);
@@ -139,23 +139,23 @@ pub fn finished_rows(
     cx: &mut CellContext,
 ) -> Vec<Row> {
     let failed = matches!(completed.outcome, CallOutcome::Failed);
-    let said = nested.last_message().filter(|_| !failed);
-    let Some(said) = said else {
+    let message = nested.last_message().filter(|_| !failed);
+    let Some(message) = message else {
         return output(
             completed.output(),
-            if open { usize::MAX } else { LAST_WORDS },
+            if open { usize::MAX } else { LAST_LINES },
             cx,
         );
     };
     let width = cx.width.saturating_sub(MARGIN);
-    let mut rows = markdown::render(said.trim(), width, cx.theme, cx.code);
+    let mut rows = markdown::render(message.trim(), width, cx.theme, cx.code);
     let all = rows.len();
     if !open {
         rows.retain(|row| !row.line.to_string().trim().is_empty());
-        rows.truncate(LAST_WORDS);
+        rows.truncate(LAST_LINES);
     }
     let mut rows: Vec<Row> = rows.into_iter().map(indented).collect();
-    if let (Some(row), Some(hint)) = (rows.last_mut(), hint.filter(|_| all > LAST_WORDS && !open)) {
+    if let (Some(row), Some(hint)) = (rows.last_mut(), hint.filter(|_| all > LAST_LINES && !open)) {
         add_hint(row, hint, cx);
     }
     rows

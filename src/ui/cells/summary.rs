@@ -10,7 +10,7 @@ use crate::theme::Role;
 use crate::ui::text::{Row, clean};
 
 /// A shorter saving is not mentioned.
-const WORTH_SAYING: Duration = Duration::from_millis(50);
+const WORTH_SHOWING: Duration = Duration::from_millis(50);
 
 pub fn rows(summary: &Summary, cx: &CellContext) -> Vec<Row> {
     let took = seconds(summary.took);
@@ -24,7 +24,7 @@ pub fn rows(summary: &Summary, cx: &CellContext) -> Vec<Row> {
         calls => Some(format!("{calls} calls")),
     };
     let saved =
-        (summary.saved >= WORTH_SAYING).then(|| format!("{} saved", seconds(summary.saved)));
+        (summary.saved >= WORTH_SHOWING).then(|| format!("{} saved", seconds(summary.saved)));
     let parts = [Some(took), calls, saved, changed_words(&summary.changed)];
     let words: Vec<String> = parts.into_iter().flatten().collect();
     let style = cx.theme.style(Role::Muted);

@@ -14,8 +14,8 @@ const BAR: &str = "▌ ";
 
 pub fn rows(text: &str, images: usize, cx: &CellContext) -> Vec<Row> {
     let style = cx.theme.style(Role::User);
-    let ground = ground(cx.theme);
-    let bar = Span::styled(BAR, cx.theme.style(Role::Accent).patch(ground));
+    let background = background_style(cx.theme);
+    let bar = Span::styled(BAR, cx.theme.style(Role::Accent).patch(background));
     let indent = Indent::all(vec![bar]);
     debug_assert_eq!(indent.gutter, MARGIN);
     let mut rows = Vec::new();
@@ -43,7 +43,7 @@ pub fn rows(text: &str, images: usize, cx: &CellContext) -> Vec<Row> {
         rows.extend(wrap(line, cx.width, &indent));
     }
     for row in &mut rows {
-        row.line.style = ground;
+        row.line.style = background;
     }
     rows
 }
@@ -53,11 +53,11 @@ pub fn pinned(text: &str, width: u16, theme: &Theme) -> Line<'static> {
     let room = usize::from(width.saturating_sub(MARGIN));
     let bar = Span::styled(BAR, theme.style(Role::Accent));
     let text = Span::styled(first_line(text, room), theme.style(Role::User));
-    Line::from(vec![bar, text]).style(ground(theme))
+    Line::from(vec![bar, text]).style(background_style(theme))
 }
 
 /// Only the background: the text on it has its own colours.
-fn ground(theme: &Theme) -> Style {
+fn background_style(theme: &Theme) -> Style {
     Style {
         bg: theme.style(Role::UserGround).bg,
         ..Style::new()

@@ -16,13 +16,15 @@ use ratatui::style::Style;
 pub use self::popup::draw_popup;
 use crate::app::composer::editor::Place;
 use crate::app::composer::history::HistorySearch;
-use crate::app::composer::layout::{Layout, Look, MARK, Piece, Spot};
+use crate::app::composer::layout::{Layout, MARK, Piece, PieceKind, Spot};
 use crate::app::composer::{Composer, Prompt};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{clean_line, width};
 
 const SIGN: &str = "❯";
 const PLACEHOLDER: &str = "Ask anything · / commands · @ files · ! shell · # note";
+/// The keys go elsewhere.
+const PLACEHOLDER_AWAY: &str = "Esc to write here";
 const SEARCHING: &str = "history: ";
 
 /// How many rows it needs at a width, at most `max`.
@@ -33,8 +35,14 @@ pub fn height(composer: &Composer, width: u16, max: u16) -> u16 {
     composer.layout(width).height(max)
 }
 
-/// Paints it and returns the caret.
-pub fn draw(composer: &Composer, theme: &Theme, area: Rect, buf: &mut Buffer) -> Position {
+/// Paints it and returns the caret. If it has no focus, it says how to get there.
+pub fn draw(
+    composer: &Composer,
+    focused: bool,
+    theme: &Theme,
+    area: Rect,
+    buf: &mut Buffer,
+) -> Position {
     let area = area.intersection(buf.area);
     if area.is_empty() {
         return area.as_position();
@@ -49,13 +57,13 @@ pub fn draw(composer: &Composer, theme: &Theme, area: Rect, buf: &mut Buffer) ->
         return draw_search(search, theme, area, buf);
     }
     if composer.is_empty() {
-        put(
-            buf,
-            area,
-            0,
-            (MARK, PLACEHOLDER),
-            theme.style(Role::Placeholder),
-        );
+        let text = if focused {
+            PLACEHOLDER
+        } else {
+            PLACEHOLDER_AWAY
+        };
+        let style = theme.style(Role::Placeholder);
+        put(buf, area, 0, (MARK, text), style);
     }
     let painter = Painter {
         layout: composer.layout(area.width),
@@ -66,7 +74,18 @@ pub fn draw(composer: &Composer, theme: &Theme, area: Rect, buf: &mut Buffer) ->
     };
     let top = composer.first_row(area.width, area.height);
     painter.draw_rows(top, buf);
-    painter.caret(top, composer.caret())
+    let caret = painter.caret(top, composer.caret());
+    if let Some(arguments) = composer.missing_arguments().filter(|_| focused) {
+        let at = (caret.x - area.x, arguments);
+        put(
+            buf,
+            area,
+            caret.y - area.y,
+            at,
+            theme.style(Role::Placeholder),
+        );
+    }
+    caret
 }
 
 struct Painter<'a> {
@@ -113,12 +132,12 @@ impl Painter<'_> {
     fn style(&self, line: usize, piece: &Piece<'_>) -> Style {
         let place = Place::new(line, piece.columns.start);
         let is_sign = place == Place::START;
-        let role = match (piece.look, self.prompt) {
-            (Look::Escaped, _) => Role::Escaped,
-            (Look::Token, _) => Role::Accent,
-            (Look::Plain, Prompt::Shell) if is_sign => Role::Warning,
-            (Look::Plain, Prompt::Note) if is_sign => Role::Success,
-            (Look::Plain, Prompt::Message | Prompt::Shell | Prompt::Note) => Role::Text,
+        let role = match (piece.kind, self.prompt) {
+            (PieceKind::Escaped, _) => Role::Escaped,
+            (PieceKind::Token, _) => Role::Accent,
+            (PieceKind::Plain, Prompt::Shell) if is_sign => Role::Warning,
+            (PieceKind::Plain, Prompt::Note) if is_sign => Role::Success,
+            (PieceKind::Plain, Prompt::Message | Prompt::Shell | Prompt::Note) => Role::Text,
         };
         let style = self.theme.style(role);
         if self

@@ -35,8 +35,8 @@ fn draw_completion(completion: &Completion, theme: &Theme, above: Rect, buf: &mu
     if completion.items.is_empty() {
         if kind == Kind::Path && !completion.complete {
             let area = clear_rows(1, above, buf);
-            let said = (INDENT, "looking for files …");
-            put(buf, area, 0, said, theme.style(Role::Muted));
+            let text = (INDENT, "looking for files …");
+            put(buf, area, 0, text, theme.style(Role::Muted));
         }
         return;
     }
@@ -93,8 +93,8 @@ fn draw_found(
 ) {
     if search.hits.is_empty() {
         let area = clear_rows(1, above, buf);
-        let said = (INDENT, "nothing found");
-        put(buf, area, 0, said, theme.style(Role::Muted));
+        let text = (INDENT, "nothing found");
+        put(buf, area, 0, text, theme.style(Role::Muted));
         return;
     }
     let count = search.hits.len();
@@ -146,11 +146,11 @@ impl View {
     /// `all` items match, and the first `count` of them are listed. The last row says how many are out of view.
     fn of(all: usize, chosen: usize, count: usize, above: Rect) -> Self {
         let room = MOST_ROWS.min(usize::from(above.height));
-        let says_rest = all.max(count) > room && room > 1;
-        let rows = count.min(room - usize::from(says_rest));
+        let shows_rest = all.max(count) > room && room > 1;
+        let rows = count.min(room - usize::from(shows_rest));
         let start = (chosen + 1).saturating_sub(rows).min(count - rows);
         let items = start..start + rows;
-        let rest = says_rest.then_some(OutOfView {
+        let rest = shows_rest.then_some(OutOfView {
             above: items.start,
             below: all.max(count) - items.end,
         });

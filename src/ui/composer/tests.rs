@@ -35,7 +35,7 @@ fn screen(composer: &Composer, width: u16, rows: u16) -> Vec<String> {
     let area = Rect::new(0, rows - height, width, height);
     let above = Rect::new(0, 0, width, rows - height);
     draw_popup(composer, &Theme::plain(), above, &mut buf);
-    let caret = draw(composer, &Theme::plain(), area, &mut buf);
+    let caret = draw(composer, true, &Theme::plain(), area, &mut buf);
     let line = |y| {
         let cell = |x| {
             let mark = if caret == Position::new(x, y) {
@@ -182,7 +182,7 @@ proptest! {
         assert!(height <= rows);
         let area = Rect::new(0, rows - height, width, height);
         draw_popup(&composer, &Theme::plain(), Rect::new(0, 0, width, rows - height), &mut buf);
-        let caret = draw(&composer, &Theme::plain(), area, &mut buf);
+        let caret = draw(&composer, true, &Theme::plain(), area, &mut buf);
         assert!(area.is_empty() || area.contains(caret));
     }
 }

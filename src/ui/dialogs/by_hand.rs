@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use super::buttons::{self, Button, arrange};
-use super::places::{self, Places, Wanted};
+use super::places::{self, Places, WantedRows};
 use super::{draw_rows, foot, text_field, title};
 use crate::app::AppState;
 use crate::app::dialogs::by_hand::ByHandDialog;
@@ -14,14 +14,14 @@ use crate::theme::Role;
 use crate::ui::text::{Indent, Row, clean, truncate, wrap};
 
 #[derive(Debug, Default)]
-pub struct Laid {
+pub struct LaidOut {
     rows: Vec<Row>,
     label: Vec<Row>,
     pub places: Places,
     pub buttons: buttons::Row,
 }
 
-impl Laid {
+impl LaidOut {
     pub fn lay_out(&mut self, dialog: &ByHandDialog, state: &AppState, over: Rect) {
         let (width, theme) = (places::inner_width(over), &state.settings.theme);
         let about = truncate(&clean(&dialog.about), width.into());
@@ -35,12 +35,12 @@ impl Laid {
         let answers = [(Action::SendReason, "send"), (Action::Back, "back")];
         let answers = answers.into_iter().filter_map(button).collect();
         let answers = arrange(answers, width.into(), 1);
-        let wanted = Wanted {
+        let wanted = WantedRows {
             content: self.rows.len(),
             label: self.label.len(),
             field: text_field::height(&dialog.field, width),
             buttons: answers.len(),
-            ..Wanted::default()
+            ..WantedRows::default()
         };
         self.places = Places::new(over, wanted);
         self.buttons = buttons::Row::place(answers, self.places.buttons);

@@ -1,14 +1,16 @@
 //! The help: every key by context, and every command, from the tables that the program itself uses. In as many columns
 //! as fit.
 
+mod first_page;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::modal::{draw_filter, keys, keys_in_frame, say_in_frame};
+use super::modal::{draw_filter, draw_in_frame, keys, keys_in_frame};
 use super::{centred, frame, inside};
 use crate::app::AppState;
-use crate::app::dialogs::DialogRest;
+use crate::app::dialogs::DialogLayout;
 use crate::app::dialogs::help::HelpDialog;
 use crate::keymap::{Action, Context, Keymap};
 use crate::theme::{Role, Theme};
@@ -19,8 +21,6 @@ const COLUMN: u16 = 52;
 const GAP: u16 = 3;
 /// How many keys are listed for one action.
 const MOST_CHORDS: usize = 2;
-/// The keys of other contexts are found by typing; those places show their keys themselves.
-const ALWAYS: [Context; 2] = [Context::Scroll, Context::Panel];
 const KEYS: &[(Action, &str)] = &[
     (Action::PageDown, "page down"),
     (Action::PageUp, "page up"),
@@ -30,34 +30,38 @@ const PLACEHOLDER: &str = "type to search all keys and commands";
 
 /// The rows of each column, side by side.
 #[derive(Default)]
-pub struct Laid {
-    columns: Vec<Vec<Line<'static>>>,
-    column: u16,
+pub struct LaidOut {
+    columns: Vec<Column>,
     area: Rect,
+}
+
+struct Column {
+    x: u16,
+    width: u16,
+    lines: Vec<Line<'static>>,
 }
 
 /// Keys or a command, and what they do.
 type Entry = (String, String);
 
-impl Laid {
-    pub fn lay_out(&mut self, help: &HelpDialog, state: &AppState, whole: Rect) -> DialogRest {
-        let theme = &state.settings.theme;
-        let groups = groups(help, state);
-        self.area = area(help, &groups, whole);
+impl LaidOut {
+    pub fn lay_out(&mut self, help: &HelpDialog, state: &AppState, whole: Rect) -> DialogLayout {
+        if help.is_short || !help.filter.is_empty() {
+            let groups = groups(help, state);
+            self.area = area(help, &groups, whole);
+            self.columns = side_by_side(groups, list(self.area), &state.settings.theme);
+        } else {
+            self.area = full(whole);
+            self.columns = first_page::columns(help, state, list(self.area));
+        }
         let room = list(self.area);
-        let count = (room.width + GAP) / (COLUMN + GAP);
-        let count = count.max(1);
-        self.column = (room.width + GAP) / count - GAP;
-        let blocks: Vec<Vec<Line>> = groups
-            .into_iter()
-            .map(|(title, entries)| block(&title, &entries, self.column, theme))
-            .collect();
-        self.columns = arrange(blocks, usize::from(count), usize::from(room.height));
-        let rows = self.columns.iter().map(Vec::len).max().unwrap_or(0);
+        let rows = self.columns.iter().map(|column| column.lines.len()).max();
+        let rows = rows.unwrap_or(0);
         let visible = usize::from(room.height).min(rows);
-        DialogRest {
+        DialogLayout {
             furthest: rows.saturating_sub(visible),
             visible,
+            ..DialogLayout::default()
         }
     }
 
@@ -74,18 +78,17 @@ impl Laid {
             0 => String::new(),
             below => format!("{below} more ↓"),
         };
-        say_in_frame(area, &more, theme, buf);
+        draw_in_frame(area, &more, theme, buf);
         let contexts = [Context::Help, Context::Global];
         keys_in_frame(area, &keys(KEYS, &contexts, &state.settings), buf);
         let room = list(area);
-        for (number, column) in (0..).zip(&self.columns) {
-            let x = room.x + number * (self.column + GAP);
-            let from = help.paging.offset().min(column.len());
-            for (y, line) in (room.y..room.bottom()).zip(&column[from..]) {
-                buf.set_line(x, y, line, self.column.min(room.right().saturating_sub(x)));
+        for Column { x, width, lines } in &self.columns {
+            let from = help.paging.offset().min(lines.len());
+            for (y, line) in (room.y..room.bottom()).zip(&lines[from..]) {
+                buf.set_line(*x, y, line, (*width).min(room.right().saturating_sub(*x)));
             }
         }
-        if self.columns.iter().all(Vec::is_empty) && !room.is_empty() {
+        if self.columns.iter().all(|column| column.lines.is_empty()) && !room.is_empty() {
             let words = truncate("nothing matches", usize::from(room.width));
             buf.set_string(room.x, room.y, words, theme.style(Role::Muted));
         }
@@ -107,6 +110,12 @@ fn area(help: &HelpDialog, groups: &[(String, Vec<Entry>)], whole: Rect) -> Rect
             wanted.min(most),
         );
     }
+    full(whole)
+}
+
+fn full(whole: Rect) -> Rect {
+    let margin = if whole.width >= 80 { 4 } else { 0 };
+    let most = whole.height - u16::from(whole.height >= 12) * 2;
     centred(whole, 180.min(whole.width - margin), most)
 }
 
@@ -121,30 +130,51 @@ fn list(area: Rect) -> Rect {
     }
 }
 
-fn groups(help: &HelpDialog, state: &AppState) -> Vec<(String, Vec<Entry>)> {
+/// Groups in columns of the same width, filled one after the other.
+fn side_by_side(groups: Vec<(String, Vec<Entry>)>, room: Rect, theme: &Theme) -> Vec<Column> {
+    let count = ((room.width + GAP) / (COLUMN + GAP)).max(1);
+    let width = (room.width + GAP) / count - GAP;
+    let blocks = groups.into_iter();
+    let blocks = blocks.map(|(title, entries)| block(&title, &entries, width, theme));
+    let columns = arrange(
+        blocks.collect(),
+        usize::from(count),
+        usize::from(room.height),
+    );
+    let place = |number: u16| room.x + number * (width + GAP);
+    let columns = (0..).zip(columns).map(|(number, lines)| Column {
+        x: place(number),
+        width,
+        lines,
+    });
+    columns.collect()
+}
+
+/// The commands, and the signs that a message can begin with.
+fn commands(state: &AppState) -> Vec<Entry> {
     let commands = state.composer.commands().all().iter();
-    let mut all: Vec<Entry> = commands
-        .map(|command| (command.usage(), command.about.to_string()))
-        .collect();
-    let more = [
+    let commands = commands.map(|command| (command.usage(), command.about.to_string()));
+    let signs = [
         ("!COMMAND", "run a shell command yourself"),
         ("#NOTE", "add a note to the project's memory"),
         ("@FILE", "name a file, with completion"),
     ];
-    all.extend(more.map(|(name, about)| (name.to_owned(), about.to_owned())));
+    let signs = signs.map(|(name, about)| (name.to_owned(), about.to_owned()));
+    signs.into_iter().chain(commands).collect()
+}
+
+/// What matches the filter, or the keys of one question.
+fn groups(help: &HelpDialog, state: &AppState) -> Vec<(String, Vec<Entry>)> {
     let keymap = &state.settings.keymap;
-    let is_narrowed = !help.filter.is_empty();
-    let is_short = help.is_short && !is_narrowed;
-    let contexts = help.contexts().filter(|context| {
-        let is_shown = help.first.contains(context) || ALWAYS.contains(context) && !is_short;
-        is_narrowed || is_shown
-    });
+    let is_short = help.is_short && help.filter.is_empty();
+    let contexts = help.contexts();
+    let contexts = contexts.filter(|context| !is_short || help.first.contains(context));
     let keys = contexts.map(|context| (context.title().to_owned(), bound(keymap, context)));
     let mut groups: Vec<(String, Vec<Entry>)> = keys.collect();
     if !is_short {
         groups.insert(
             help.first.len().min(groups.len()),
-            ("Commands".to_owned(), all),
+            ("Commands".to_owned(), commands(state)),
         );
     }
     let words: Vec<String> = help
@@ -168,9 +198,9 @@ fn bound(keymap: &Keymap, context: Context) -> Vec<Entry> {
     let numbers = (context == Context::Choice).then_some(numbers);
     let numbers = numbers.map(|(keys, words)| (keys.to_owned(), words.to_owned()));
     // Its own help key is useless in the help of a question.
-    let is_worth_it = |action: Action| !(context.is_question() && action == Action::Help);
+    let is_listed = |action: Action| !(context.is_question() && action == Action::Help);
     let actions = keymap.group(context).into_iter();
-    let actions = actions.filter(|(action, _)| is_worth_it(*action));
+    let actions = actions.filter(|(action, _)| is_listed(*action));
     let bound = actions.map(|(action, chords)| {
         let chords = chords.iter().take(MOST_CHORDS);
         let keys: Vec<String> = chords.map(ToString::to_string).collect();

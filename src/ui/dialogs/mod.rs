@@ -22,6 +22,8 @@ use ratatui::text::{Line, Span};
 use self::places::Places;
 use super::conversation::draw_row;
 use super::text::{Indent, Row, clean_line, truncate, width, wrap};
+use crate::app::Settings;
+use crate::keymap::{Action, Context};
 use crate::theme::{Role, Theme};
 
 /// A box in the middle of an area, as large as wanted if it fits.
@@ -154,6 +156,17 @@ pub fn more_lines(below: usize, key: Option<&str>, room: usize) -> String {
     ];
     let fitting = forms.iter().find(|form| width(form) <= room);
     fitting.or(forms.last()).cloned().unwrap_or_default()
+}
+
+/// The same for the last line of a dialog; empty if nothing is hidden.
+pub fn more_below(below: usize, context: Context, room: u16, settings: &Settings) -> Line<'static> {
+    if below == 0 {
+        return Line::default();
+    }
+    let key = settings.keymap.chord_for(Action::PageDown, &[context]);
+    let key = key.map(|key| key.to_string());
+    let words = more_lines(below, key.as_deref(), room.into());
+    Line::styled(words, settings.theme.style(Role::Muted))
 }
 
 /// The number of the question among those waiting; empty if it is the only one.

@@ -24,7 +24,7 @@ pub fn dim(area: Rect, theme: &Theme, buf: &mut Buffer) {
 }
 
 /// Writes words at the right of the upper edge.
-pub fn say_in_frame(area: Rect, words: &str, theme: &Theme, buf: &mut Buffer) {
+pub fn draw_in_frame(area: Rect, words: &str, theme: &Theme, buf: &mut Buffer) {
     if !has_frame(area) || words.is_empty() {
         return;
     }

@@ -6,10 +6,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use super::modal::{draw_filter, keys, keys_in_frame, mark_matches, say_in_frame};
+use super::modal::{draw_filter, draw_in_frame, keys, keys_in_frame, mark_matches};
 use super::{centred, clear, frame, inside};
 use crate::app::call::CallKey;
-use crate::app::dialogs::DialogRest;
+use crate::app::dialogs::DialogLayout;
 use crate::app::dialogs::pager::{Content, Pager};
 use crate::app::page;
 use crate::app::search::find_all;
@@ -39,21 +39,21 @@ const KEYS_OF_SEARCH: &[(Action, &str)] = &[
 
 /// What the page was laid out from, and its rows.
 #[derive(Default)]
-pub struct Laid {
+pub struct LaidOut {
     known: Option<(Content, u16, u64)>,
     rows: Vec<Row>,
     /// The last query, and the rows that match it.
     matches: Option<(String, Arc<[usize]>)>,
 }
 
-impl Laid {
+impl LaidOut {
     pub fn lay_out(
         &mut self,
         pager: &Pager,
         state: &AppState,
         whole: Rect,
         code: &mut Highlights,
-    ) -> DialogRest {
+    ) -> DialogLayout {
         let width = inside(full(whole)).width;
         let epoch = state.settings.theme_epoch + code.revision();
         let is_known = self.known.as_ref().is_some_and(|(content, at, of)| {
@@ -76,9 +76,10 @@ impl Laid {
         }
         let height = inside(self.area(whole)).height;
         let visible = usize::from(height).min(self.rows.len());
-        DialogRest {
+        DialogLayout {
             furthest: self.rows.len().saturating_sub(visible),
             visible,
+            ..DialogLayout::default()
         }
     }
 
@@ -116,7 +117,7 @@ impl Laid {
         let area = self.area(whole);
         let title = clean(&pager.title);
         let inner = frame(area, &title, Role::BorderFocused, theme, buf);
-        say_in_frame(area, &words(pager), theme, buf);
+        draw_in_frame(area, &words(pager), theme, buf);
         let from = pager.paging.offset().min(self.rows.len());
         let rows = (from..).zip(&self.rows[from..]);
         for (y, (number, row)) in (inner.y..inner.bottom()).zip(rows) {

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::buttons::{self, Button, arrange};
-use super::places::{self, Places, Wanted};
+use super::places::{self, Places, WantedRows};
 use super::{draw_rows, foot, title};
 use crate::app::AppState;
 use crate::app::dialogs::pause::PauseDialog;
@@ -14,13 +14,13 @@ use crate::theme::Role;
 use crate::ui::text::{Indent, Row, clean, wrap};
 
 #[derive(Debug, Default)]
-pub struct Laid {
+pub struct LaidOut {
     rows: Vec<Row>,
     pub places: Places,
     pub buttons: buttons::Row,
 }
 
-impl Laid {
+impl LaidOut {
     pub fn lay_out(&mut self, dialog: &PauseDialog, state: &AppState, over: Rect) {
         let (width, theme) = (places::inner_width(over), &state.settings.theme);
         let why = clean(&dialog.why).into_owned();
@@ -34,10 +34,10 @@ impl Laid {
         ];
         let answers = answers.into_iter().filter_map(button).collect();
         let answers = arrange(answers, width.into(), places::most_buttons(over));
-        let wanted = Wanted {
+        let wanted = WantedRows {
             content: self.rows.len(),
             buttons: answers.len(),
-            ..Wanted::default()
+            ..WantedRows::default()
         };
         self.places = Places::new(over, wanted);
         self.buttons = buttons::Row::place(answers, self.places.buttons);

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 /// How many rows each part would like.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted {
+pub struct WantedRows {
     pub content: usize,
     /// What stays above the content while it scrolls.
     pub sticky: usize,
@@ -57,7 +57,7 @@ pub fn most_buttons(pane: Rect) -> usize {
 
 impl Places {
     /// Places it at the bottom of the pane, above the status line.
-    pub fn new(pane: Rect, wanted: Wanted) -> Self {
+    pub fn new(pane: Rect, wanted: WantedRows) -> Self {
         if is_ruled(pane) {
             Self::ruled(pane, wanted)
         } else {
@@ -65,7 +65,7 @@ impl Places {
         }
     }
 
-    fn ruled(pane: Rect, wanted: Wanted) -> Self {
+    fn ruled(pane: Rect, wanted: WantedRows) -> Self {
         // The line below the pane counts as well.
         let most = ((pane.height + 1) * TENTHS / 10).clamp(RULED.1, pane.height);
         let field = wanted.field.min(usize::from(most / 4));
@@ -111,7 +111,7 @@ impl Places {
     }
 
     /// A notice replaces the buttons until the next key.
-    fn compact(pane: Rect, wanted: Wanted) -> Self {
+    fn compact(pane: Rect, wanted: WantedRows) -> Self {
         let mut rows = Rows(pane);
         let title = rows.take_first(1);
         let bottom = rows.take_last(1);

@@ -1,7 +1,9 @@
-//! Paints the questions of calls: `permission` asks whether a call may run; questions of tools are painted here.
+//! Paints the questions of calls: `permission` asks whether a call may run, `form` asks for values; questions with
+//! options are painted here.
 //!
 //! The words come from outside: they are revealed, wrapped and never cut, and each follows a mark of ours.
 
+mod form;
 mod options;
 mod tabs;
 #[cfg(test)]
@@ -15,13 +17,13 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use super::buttons::{self, Button, arrange};
-use super::places::{self, Places, Wanted};
+use super::places::{self, Places, WantedRows};
 use super::{
-    draw_rows, foot, more_lines, notice_rows, permission, place_in_queue, room_of_heading,
+    draw_rows, foot, more_below, notice_rows, permission, place_in_queue, room_of_heading,
     text_field, title,
 };
-use crate::app::dialogs::DialogRest;
-use crate::app::dialogs::question::{Asked, ChoiceDialog, Front, Page, Questions};
+use crate::app::dialogs::question::{ChoiceDialog, CurrentQuestion, Front, Page, Questions};
+use crate::app::dialogs::{Answers, DialogLayout};
 use crate::app::pointer::Target;
 use crate::app::{AppState, Settings};
 use crate::keymap::Action;
@@ -33,51 +35,66 @@ use crate::ui::text::{Row, clean_line, reveal, width};
 
 /// The question in front, laid out by its kind.
 #[derive(Debug, Default)]
-pub struct Laid {
-    permission: permission::Laid,
+pub struct LaidOut {
+    permission: permission::LaidOut,
     choice: Choice,
-    is_choice: bool,
+    form: form::Form,
+    kind: Kind,
 }
 
-impl Laid {
-    /// Pass the result to [settle](Questions::settle) before drawing.
+/// Which of them is in front.
+#[derive(Debug, Clone, Copy, Default)]
+enum Kind {
+    #[default]
+    Permission,
+    Choice,
+    Form,
+}
+
+impl LaidOut {
+    /// Pass the result to [`record_layout`](Questions::record_layout) before drawing.
     pub fn lay_out(
         &mut self,
         questions: &Questions,
         state: &AppState,
         over: Rect,
         code: &mut Highlights,
-    ) -> DialogRest {
+    ) -> DialogLayout {
         let settings = &*state.settings;
         match questions.current() {
-            Some(asked) => match &asked.front {
+            Some(current) => match &current.front {
                 Front::Permission(_) => {
-                    self.is_choice = false;
+                    self.kind = Kind::Permission;
                     self.permission.lay_out(questions, settings, over, code)
                 }
                 Front::Choice(dialog) => {
-                    self.is_choice = true;
-                    self.choice.lay_out(asked, dialog, settings, over, code)
+                    self.kind = Kind::Choice;
+                    self.choice.lay_out(current, dialog, settings, over, code)
+                }
+                Front::Form(dialog) => {
+                    self.kind = Kind::Form;
+                    self.form.lay_out(current, dialog, settings, over)
                 }
             },
-            None => DialogRest::default(),
+            None => DialogLayout::default(),
         }
     }
 
     pub fn places(&self) -> &Places {
-        if self.is_choice {
-            &self.choice.places
-        } else {
-            &self.permission.places
+        match self.kind {
+            Kind::Permission => &self.permission.places,
+            Kind::Choice => &self.choice.places,
+            Kind::Form => &self.form.places,
         }
     }
 
     /// The answer at this cell.
     pub fn hit(&self, column: u16, row: u16) -> Option<Target> {
-        if self.is_choice {
-            return self.choice.hit(column, row);
-        }
-        let Self { permission, .. } = self;
+        let permission = match self.kind {
+            Kind::Permission => &self.permission,
+            Kind::Choice => return self.choice.hit(column, row),
+            Kind::Form => return self.form.hit(column, row),
+        };
         let found = permission.buttons.hit(column, row);
         let found = found.or_else(|| permission.others.hit(column, row));
         found.map(Target::Button)
@@ -90,19 +107,24 @@ impl Laid {
         state: &AppState,
         buf: &mut Buffer,
     ) -> Option<Position> {
-        let asked = questions.current()?;
+        let current = questions.current()?;
         let (settings, now) = (&*state.settings, state.now);
-        let dialog = match &asked.front {
-            Front::Permission(_) => return self.permission.draw(questions, settings, now, buf),
-            Front::Choice(dialog) => dialog,
-        };
         let theme = &settings.theme;
         let place = place_in_queue(questions.position());
         let place = Line::styled(place, theme.style(Role::Muted));
+        let dialog = match &current.front {
+            Front::Permission(_) => return self.permission.draw(questions, settings, now, buf),
+            Front::Choice(dialog) => dialog,
+            Front::Form(dialog) => {
+                let heading = clean_line(&dialog.request().title, 1);
+                title(&self.form.places, &heading, place, theme, buf);
+                return self.form.draw(dialog, settings, now, buf);
+            }
+        };
         let heading = match dialog.page() {
             None => "Your answers".to_owned(),
             Some(page) if self.choice.is_in_title => page.request().question.clone(),
-            Some(page) => heading(page, asked, state),
+            Some(page) => heading(page, current, state),
         };
         title(&self.choice.places, &heading, place, theme, buf);
         self.choice.draw(dialog, settings, now, buf)
@@ -135,7 +157,12 @@ struct Choice {
     /// The title shows the question, because it is short enough.
     is_in_title: bool,
     offset: usize,
+    /// The options stay below the text while it scrolls.
+    is_pinned: bool,
 }
+
+/// If the options would leave less of the text than this, they scroll with it.
+const LEAST_TEXT: usize = 4;
 
 /// At the left of each row of the text to read, so that nothing in it can imitate an answer.
 const BAR: &str = "│ ";
@@ -143,15 +170,15 @@ const BAR: &str = "│ ";
 impl Choice {
     fn lay_out(
         &mut self,
-        asked: &Asked,
+        current: &CurrentQuestion,
         dialog: &ChoiceDialog,
         settings: &Settings,
         over: Rect,
         code: &mut Highlights,
-    ) -> DialogRest {
+    ) -> DialogLayout {
         let (width, theme) = (places::inner_width(over), &settings.theme);
-        self.lay_out_body(asked, dialog, settings, width, code);
-        self.lay_out_rows(asked, dialog, over, theme);
+        self.lay_out_body(current, dialog, settings, width, code);
+        self.lay_out_rows(current, dialog, over, theme);
         let end = self.body.len() + self.rows.len();
         let answers = arrange(answers(dialog, settings), width.into(), 1);
         self.notice = match dialog.notice() {
@@ -159,27 +186,81 @@ impl Choice {
             None => Vec::new(),
         };
         let text = dialog.page().and_then(Page::text);
-        let wanted = Wanted {
+        let wanted = WantedRows {
             content: end,
             sticky: usize::from(dialog.has_tabs()),
             notice: self.notice.len(),
             label: self.label.len(),
             field: text.map_or(0, |text| text_field::height(text, width)),
             buttons: answers.len(),
-            ..Wanted::default()
+            ..WantedRows::default()
         };
         self.places = Places::new(over, wanted);
+        self.is_pinned = false;
+        if let Some(places) = self.pinned(over, wanted) {
+            self.places = places;
+            self.is_pinned = true;
+        }
+        let end = self.end();
         self.tabs = tabs::Tabs::new(dialog, self.places.sticky);
         self.buttons = buttons::Row::place(answers, self.places.buttons);
         let visible = end.min(self.places.content.height.into());
         let furthest = end - visible;
         self.offset = self.offset(dialog, visible, furthest);
-        DialogRest { furthest, visible }
+        DialogLayout {
+            furthest,
+            visible,
+            answers: self.answers_in_view(dialog),
+        }
+    }
+
+    /// The places for a text to read with the options below it, if there is room for both.
+    fn pinned(&self, over: Rect, wanted: WantedRows) -> Option<Places> {
+        // The empty row below the text stays above the options.
+        let text = self.body.len().checked_sub(1)?;
+        let options = self.rows.len() + 1;
+        let places = Places::new(
+            over,
+            WantedRows {
+                content: text,
+                facts: options,
+                ..wanted
+            },
+        );
+        let fits = places.is_ruled
+            && usize::from(places.facts.height) == options
+            && usize::from(places.content.height) >= text.min(LEAST_TEXT);
+        (text > 0 && fits).then_some(places)
+    }
+
+    /// How many rows scroll.
+    fn end(&self) -> usize {
+        if self.is_pinned {
+            self.body.len().saturating_sub(1)
+        } else {
+            self.body.len() + self.rows.len()
+        }
+    }
+
+    fn answers_in_view(&self, dialog: &ChoiceDialog) -> Answers {
+        let end = self.offset + usize::from(self.places.content.height);
+        let is_visible =
+            |rows: &Range<usize>| self.is_pinned || (rows.start >= self.offset && rows.end <= end);
+        let current = dialog.page().and_then(Page::at);
+        let current = current.and_then(|at| self.options.get(at));
+        if self.options.iter().all(is_visible) {
+            Answers::All
+        } else if current.is_some_and(is_visible) {
+            Answers::Current
+        } else {
+            Answers::None
+        }
     }
 
     /// The first visible row.
     fn offset(&self, dialog: &ChoiceDialog, visible: usize, furthest: usize) -> usize {
-        let Some(page) = dialog.page().filter(|page| page.follows()) else {
+        let follows = |page: &&Page| page.follows() && !self.is_pinned;
+        let Some(page) = dialog.page().filter(follows) else {
             return dialog.reading().offset.min(furthest);
         };
         let end = self.body.len() + self.rows.len();
@@ -195,7 +276,13 @@ impl Choice {
         last.min(chosen.start).min(furthest)
     }
 
-    fn lay_out_rows(&mut self, asked: &Asked, dialog: &ChoiceDialog, over: Rect, theme: &Theme) {
+    fn lay_out_rows(
+        &mut self,
+        current: &CurrentQuestion,
+        dialog: &ChoiceDialog,
+        over: Rect,
+        theme: &Theme,
+    ) {
         let width = places::inner_width(over);
         let Some(page) = dialog.page() else {
             self.is_in_title = false;
@@ -204,9 +291,9 @@ impl Choice {
             return;
         };
         self.is_in_title = fits_title(page, width, theme) && places::is_ruled(over);
-        let laid = options::rows(asked, page, self.is_in_title, width, theme);
-        (self.rows, self.options) = (laid.rows, laid.options);
-        self.has_preview = laid.has_preview;
+        let laid_out = options::rows(current, page, self.is_in_title, width, theme);
+        (self.rows, self.options) = (laid_out.rows, laid_out.options);
+        self.has_preview = laid_out.has_preview;
         for rows in &mut self.options {
             *rows = rows.start + self.body.len()..rows.end + self.body.len();
         }
@@ -219,7 +306,7 @@ impl Choice {
 
     fn lay_out_body(
         &mut self,
-        asked: &Asked,
+        current: &CurrentQuestion,
         dialog: &ChoiceDialog,
         settings: &Settings,
         width: u16,
@@ -232,7 +319,7 @@ impl Choice {
             return;
         };
         let epoch = settings.theme_epoch + code.revision();
-        let key = (asked.call, dialog.tab(), page.edition(), width, epoch);
+        let key = (current.call, dialog.tab(), page.edition(), width, epoch);
         if self.body_of != Some(key) {
             self.body = body_rows(body, width, &settings.theme, code);
             self.body_of = Some(key);
@@ -251,10 +338,14 @@ impl Choice {
         if self.places.label.contains(position) || self.places.field.contains(position) {
             return self.own_words.map(Target::Option);
         }
-        if !content.contains(position) {
+        let facts = self.places.facts;
+        let row = if content.contains(position) {
+            self.offset + usize::from(row - content.y)
+        } else if self.is_pinned && facts.contains(position) {
+            self.end() + usize::from(row - facts.y)
+        } else {
             return None;
-        }
-        let row = self.offset + usize::from(row - content.y);
+        };
         let option = self.options.iter().position(|rows| rows.contains(&row))?;
         Some(Target::Option(option))
     }
@@ -267,21 +358,18 @@ impl Choice {
         buf: &mut Buffer,
     ) -> Option<Position> {
         let (places, theme) = (&self.places, &settings.theme);
-        let rows = self.body.iter().chain(&self.rows).skip(self.offset);
-        draw_rows(places.content, rows, buf);
+        if self.is_pinned {
+            let (text, empty) = self.body.split_at(self.end());
+            draw_rows(places.content, text.iter().skip(self.offset), buf);
+            draw_rows(places.facts, empty.iter().chain(&self.rows), buf);
+        } else {
+            let rows = self.body.iter().chain(&self.rows).skip(self.offset);
+            draw_rows(places.content, rows, buf);
+        }
         self.tabs.draw(dialog, theme, buf);
         let end = self.offset + usize::from(places.content.height);
-        let words = match (self.body.len() + self.rows.len()).saturating_sub(end) {
-            0 => Line::default(),
-            below => {
-                let key = settings
-                    .keymap
-                    .chord_for(Action::PageDown, &[dialog.context()]);
-                let key = key.map(|key| key.to_string());
-                let words = more_lines(below, key.as_deref(), places.foot.width.into());
-                Line::styled(words, theme.style(Role::Muted))
-            }
-        };
+        let below = self.end().saturating_sub(end);
+        let words = more_below(below, dialog.context(), places.foot.width, settings);
         foot(places, words, theme, buf);
         draw_rows(places.notice, &self.notice, buf);
         self.buttons.draw(|_| dialog.is_armed(now), theme, buf);
@@ -292,13 +380,16 @@ impl Choice {
     }
 }
 
-fn heading(page: &Page, asked: &Asked, state: &AppState) -> String {
+fn heading(page: &Page, current: &CurrentQuestion, state: &AppState) -> String {
     let request = page.request();
     let named = [&request.title, &request.header];
     if let Some(name) = named.into_iter().find(|name| !name.is_empty()) {
         return clean_line(name, 1).into_owned();
     }
-    let call = state.calls.find(asked.call).map(|key| state.calls.get(key));
+    let call = state
+        .calls
+        .find(current.call)
+        .map(|key| state.calls.get(key));
     match call {
         Some(call) => format!("{} asks", clean_line(&call.tool.name, 1)),
         None => "A question".to_owned(),
@@ -337,6 +428,8 @@ fn answers(dialog: &ChoiceDialog, settings: &Settings) -> Vec<Button> {
         Action::NextQuestion => page.is_some() && dialog.has_tabs(),
         Action::PreviousQuestion => dialog.tab() > 0,
         Action::Next | Action::Previous => page.is_some(),
+        // Enter is enough to submit.
+        Action::Dismiss => page.is_some() || !dialog.is_complete(),
         _ => true,
     };
     let actions = [
@@ -357,6 +450,9 @@ fn answers(dialog: &ChoiceDialog, settings: &Settings) -> Vec<Button> {
         settings.keymap.chord_for(*action, &[context])?;
         let words = match action {
             Action::Choose if page.is_none() => "submit",
+            Action::Dismiss if dialog.is_complete() => "submit",
+            Action::Dismiss if dialog.skips_the_rest() => "skip the rest",
+            Action::Dismiss if dialog.has_tabs() => "skip all",
             _ => action.describe(),
         };
         let button = Button::new(*action, words, context, &settings.keymap)?;

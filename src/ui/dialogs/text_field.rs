@@ -48,6 +48,21 @@ pub fn draw(field: &Field, theme: &Theme, area: Rect, buf: &mut Buffer) -> Optio
     Some(Position::new(x + column, area.y + below))
 }
 
+/// Paints one row around the caret, without a mark; returns the caret.
+pub fn draw_line(field: &Field, theme: &Theme, area: Rect, buf: &mut Buffer) -> Option<Position> {
+    if area.is_empty() {
+        return None;
+    }
+    // The last cell is reserved for the caret.
+    let room = usize::from(area.width - 1).max(1);
+    let wrapped = Wrapped::around_caret(field, room);
+    for text in &wrapped.rows {
+        buf.set_line(area.x, area.y, &reveal_hidden(text, theme), area.width);
+    }
+    let column = u16::try_from(wrapped.caret.1).unwrap_or(u16::MAX);
+    Some(Position::new(area.x + column.min(area.width - 1), area.y))
+}
+
 /// The last cell is reserved for the caret.
 fn room(columns: u16) -> usize {
     usize::from(columns)

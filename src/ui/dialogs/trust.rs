@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::buttons::{self, Button, arrange};
-use super::places::{self, Places, Wanted};
+use super::places::{self, Places, WantedRows};
 use super::{draw_rows, foot, more_lines, title};
 use crate::app::AppState;
-use crate::app::dialogs::DialogRest;
+use crate::app::dialogs::DialogLayout;
 use crate::app::dialogs::trust::TrustDialog;
 use crate::keymap::{Action, Context};
 use crate::settings::trust::{Item, Kind, State};
@@ -20,15 +20,15 @@ const WIDEST: u16 = 100;
 
 /// Its rows, cached while the same content is shown.
 #[derive(Debug, Default)]
-pub struct Laid {
+pub struct LaidOut {
     key: Option<(String, u16, u64)>,
     rows: Vec<Row>,
     pub places: Places,
     pub buttons: buttons::Row,
 }
 
-impl Laid {
-    pub fn lay_out(&mut self, dialog: &TrustDialog, state: &AppState, over: Rect) -> DialogRest {
+impl LaidOut {
+    pub fn lay_out(&mut self, dialog: &TrustDialog, state: &AppState, over: Rect) -> DialogLayout {
         let settings = &state.settings;
         let width = places::inner_width(over);
         let key = (dialog.mark.clone(), width, settings.theme_epoch);
@@ -37,17 +37,18 @@ impl Laid {
             self.key = Some(key);
         }
         let answers = arrange(answers(state), width.into(), places::most_buttons(over));
-        let wanted = Wanted {
+        let wanted = WantedRows {
             content: self.rows.len(),
             buttons: answers.len(),
-            ..Wanted::default()
+            ..WantedRows::default()
         };
         self.places = Places::new(over, wanted);
         self.buttons = buttons::Row::place(answers, self.places.buttons);
         let visible = self.rows.len().min(self.places.content.height.into());
-        DialogRest {
+        DialogLayout {
             furthest: self.rows.len() - visible,
             visible,
+            ..DialogLayout::default()
         }
     }
 
@@ -122,12 +123,12 @@ fn rows(dialog: &TrustDialog, width: u16, theme: &Theme) -> Vec<Row> {
             let title = format!("It would {}:", item.kind.title());
             rows.extend(paragraph(&title, Role::Heading, width, theme, ""));
         }
-        rows.extend(wish(item, width, theme));
+        rows.extend(request_rows(item, width, theme));
     }
     rows
 }
 
-fn wish(item: &Item, width: u16, theme: &Theme) -> Vec<Row> {
+fn request_rows(item: &Item, width: u16, theme: &Theme) -> Vec<Row> {
     let mark = if item.is_new { "+ " } else { "  " };
     let mut rows = Vec::new();
     for (number, text) in item.what.split('\n').enumerate() {

@@ -6,49 +6,50 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::app::diff::{self, Ending, Endings, Kind};
+use crate::text::number;
 use crate::theme::{Role, Theme};
-use crate::ui::text::{Indent, Row, TAB, chop, clean, graphemes, width};
+use crate::ui::text::{Indent, Lookalike, Row, TAB, alike_in_file, chop, clean, graphemes, width};
 
 use super::gutter::Gutter;
 
 /// The background of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ground {
+pub enum LineBackground {
     Same,
     Removed,
     Added,
 }
 
-impl Ground {
+impl LineBackground {
     pub fn of(kind: Kind) -> Self {
         match kind {
-            Kind::Context { .. } => Ground::Same,
-            Kind::Removed { .. } => Ground::Removed,
-            Kind::Added { .. } => Ground::Added,
+            Kind::Context { .. } => LineBackground::Same,
+            Kind::Removed { .. } => LineBackground::Removed,
+            Kind::Added { .. } => LineBackground::Added,
         }
     }
 
     pub fn mark(self) -> char {
         match self {
-            Ground::Same => ' ',
-            Ground::Removed => '-',
-            Ground::Added => '+',
+            LineBackground::Same => ' ',
+            LineBackground::Removed => '-',
+            LineBackground::Added => '+',
         }
     }
 
     pub fn style(self, theme: &Theme) -> Style {
         theme.style(match self {
-            Ground::Same => Role::Text,
-            Ground::Removed => Role::Removed,
-            Ground::Added => Role::Added,
+            LineBackground::Same => Role::Text,
+            LineBackground::Removed => Role::Removed,
+            LineBackground::Added => Role::Added,
         })
     }
 
     fn word(self) -> Role {
         match self {
-            Ground::Same => Role::Text,
-            Ground::Removed => Role::RemovedWord,
-            Ground::Added => Role::AddedWord,
+            LineBackground::Same => Role::Text,
+            LineBackground::Removed => Role::RemovedWord,
+            LineBackground::Added => Role::AddedWord,
         }
     }
 }
@@ -75,21 +76,21 @@ impl Painter<'_> {
         gutter: Gutter,
         columns: u16,
     ) -> Vec<Row> {
-        let mut painted = self.line(line.text, Ground::of(line.kind), ranges);
-        let ground = painted.style;
+        let mut painted = self.line(line.text, LineBackground::of(line.kind), ranges);
+        let background = painted.style;
         if line.ending == Ending::CrLf && self.endings == Endings::Mixed {
             painted.push_span(Span::styled(
                 "␍",
-                ground.patch(self.theme.style(Role::Escaped)),
+                background.patch(self.theme.style(Role::Escaped)),
             ));
         }
         let indent = gutter.indent(line.kind, self.theme);
         let mut rows = chop(painted, columns, &indent);
         if line.ending == Ending::Missing {
-            let style = ground.patch(self.theme.style(Role::Muted));
+            let style = background.patch(self.theme.style(Role::Muted));
             let note = Line::styled("\\ No newline at end of file", style);
             let blanks = " ".repeat(gutter.width());
-            let below = Indent::all(vec![Span::styled(blanks, ground)]);
+            let below = Indent::all(vec![Span::styled(blanks, background)]);
             let note = chop(note, columns, &below).into_iter();
             rows.extend(note.map(|row| Row::decoration(row.line)));
         }
@@ -97,28 +98,33 @@ impl Painter<'_> {
     }
 
     /// A line without a gutter.
-    pub fn line(&self, text: &str, ground: Ground, ranges: Ranges<'_>) -> Line<'static> {
-        let mut stroke = Stroke::new(self.theme, ground);
-        stroke.code(text, ranges);
-        Line::from(stroke.spans).style(stroke.ground)
+    pub fn line(
+        &self,
+        text: &str,
+        background: LineBackground,
+        ranges: Ranges<'_>,
+    ) -> Line<'static> {
+        let mut builder = LineBuilder::new(self.theme, background);
+        builder.code(text, ranges);
+        Line::from(builder.spans).style(builder.background)
     }
 }
 
 /// A line that is being built.
-struct Stroke<'a> {
+struct LineBuilder<'a> {
     theme: &'a Theme,
-    side: Ground,
-    ground: Style,
+    side: LineBackground,
+    background: Style,
     spans: Vec<Span<'static>>,
     column: usize,
 }
 
-impl<'a> Stroke<'a> {
-    fn new(theme: &'a Theme, side: Ground) -> Self {
+impl<'a> LineBuilder<'a> {
+    fn new(theme: &'a Theme, side: LineBackground) -> Self {
         Self {
             theme,
             side,
-            ground: side.style(theme),
+            background: side.style(theme),
             spans: Vec::new(),
             column: 0,
         }
@@ -126,11 +132,13 @@ impl<'a> Stroke<'a> {
 
     fn code(&mut self, line: &str, ranges: Ranges<'_>) {
         let trail = match self.side {
-            Ground::Added => line.trim_end_matches([' ', '\t']).len(),
-            Ground::Same | Ground::Removed => line.len(),
+            LineBackground::Added => line.trim_end_matches([' ', '\t']).len(),
+            LineBackground::Same | LineBackground::Removed => line.len(),
         };
+        let alike = alike_in_file(line);
+        let mut alike = alike.iter().peekable();
         let (mut start, mut colour, mut word) = (0, 0, 0);
-        for end in cuts(&line[..trail], ranges) {
+        for end in cuts(&line[..trail], ranges, alike.clone().copied()) {
             while ranges
                 .colours
                 .get(colour)
@@ -153,7 +161,11 @@ impl<'a> Stroke<'a> {
                 .words
                 .get(word)
                 .is_some_and(|range| range.start <= start);
-            self.run(&line[start..end], role, changed);
+            while alike.next_if(|letter| letter.at < start).is_some() {}
+            match alike.next_if(|letter| letter.at == start) {
+                Some(letter) => self.escaped(&number(letter.letter)),
+                None => self.run(&line[start..end], role, changed),
+            }
             start = end;
         }
         self.trail(&line[trail..]);
@@ -161,10 +173,10 @@ impl<'a> Stroke<'a> {
 
     /// A piece in one style.
     fn run(&mut self, text: &str, role: Option<Role>, changed: bool) {
-        let mut style = self.ground;
+        let mut style = self.background;
         // Without a background, an added line is recognised only by the colour of its letters.
         if let Some(role) = role
-            && (self.side == Ground::Same || self.ground.bg.is_some())
+            && (self.side == LineBackground::Same || self.background.bg.is_some())
         {
             style = style.patch(self.theme.style(role));
         }
@@ -203,7 +215,7 @@ impl<'a> Stroke<'a> {
 
     /// White space at the end of an added line, made visible.
     fn trail(&mut self, blanks: &str) {
-        let style = self.ground.patch(self.theme.style(Role::Escaped));
+        let style = self.background.patch(self.theme.style(Role::Escaped));
         for (index, part) in blanks.split('\t').enumerate() {
             if index > 0 {
                 self.tab("→", style);
@@ -232,7 +244,10 @@ impl<'a> Stroke<'a> {
     }
 
     fn escaped(&mut self, shown: &str) {
-        self.push(shown, self.ground.patch(self.theme.style(Role::Escaped)));
+        self.push(
+            shown,
+            self.background.patch(self.theme.style(Role::Escaped)),
+        );
     }
 
     fn push(&mut self, text: &str, style: Style) {
@@ -248,13 +263,15 @@ impl<'a> Stroke<'a> {
 }
 
 /// Where the pieces of one style end: ordered, never inside a cluster, the last one at the end of the line.
-fn cuts(line: &str, ranges: Ranges<'_>) -> Vec<usize> {
+fn cuts(line: &str, ranges: Ranges<'_>, alike: impl Iterator<Item = Lookalike>) -> Vec<usize> {
+    let letters = alike.flat_map(|letter| [letter.at, letter.at + letter.letter.len_utf8()]);
     let mut cuts: Vec<usize> = ranges
         .colours
         .iter()
         .map(|(range, _)| range)
         .chain(ranges.words)
         .flat_map(|range| [range.start, range.end])
+        .chain(letters)
         .chain([line.len()])
         .filter(|cut| (1..=line.len()).contains(cut))
         .collect();

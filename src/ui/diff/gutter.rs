@@ -6,7 +6,7 @@ use crate::app::diff::{Hunk, Kind};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{CONTINUED, Indent, width};
 
-use super::code::Ground;
+use super::code::LineBackground;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbers {
@@ -58,8 +58,8 @@ impl Gutter {
 
     /// For the rows of one line: numbers and mark on the first, a continuation mark on the others.
     pub fn indent(self, kind: Kind, theme: &Theme) -> Indent {
-        let ground = Ground::of(kind);
-        let style = ground.style(theme);
+        let background = LineBackground::of(kind);
+        let style = background.style(theme);
         let (old, new) = match kind {
             Kind::Context { old, new } => (Some(old), Some(new)),
             Kind::Removed { old } => (Some(old), None),
@@ -76,7 +76,7 @@ impl Gutter {
         Indent {
             first: vec![
                 Span::styled(numbers, faint),
-                Span::styled(format!("{} ", ground.mark()), style),
+                Span::styled(format!("{} ", background.mark()), style),
             ],
             gutter: u16::try_from(columns).unwrap_or(u16::MAX),
             rest: vec![

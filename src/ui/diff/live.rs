@@ -12,7 +12,7 @@ use crate::ui::highlight::{CodeColours, Highlighted};
 use crate::ui::text::{Indent, Row, chop};
 
 use super::Options;
-use super::code::{Ground, Painter, Ranges};
+use super::code::{LineBackground, Painter, Ranges};
 use super::gutter::Gutter;
 use super::page::hidden;
 
@@ -165,7 +165,7 @@ impl CellContext<'_> {
                     gutter: 2,
                     rest: mark("  "),
                 };
-                let line = painter.line(text, Ground::Same, Ranges::default());
+                let line = painter.line(text, LineBackground::Same, Ranges::default());
                 chop(line, columns, &indent)
             }
         }

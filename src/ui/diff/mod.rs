@@ -63,7 +63,7 @@ pub fn render(
     theme: &Theme,
     code: &mut dyn CodeColours,
 ) -> Vec<Row> {
-    let sheet = Sheet {
+    let context = DiffContext {
         diff,
         hunks,
         width: options.width,
@@ -80,11 +80,11 @@ pub fn render(
     // A full page is not an error: it reports what is missing.
     let (Ok(()) | Err(Full)) = match options.style {
         Style::SideBySide if options.width >= side_by_side::NARROWEST => {
-            side_by_side::fill(&sheet, &mut page)
+            side_by_side::fill(&context, &mut page)
         }
-        Style::SideBySide | Style::Unified => unified::fill(&sheet, &mut page),
+        Style::SideBySide | Style::Unified => unified::fill(&context, &mut page),
     };
-    page.finish(sheet.lines(), options.width, theme)
+    page.finish(context.lines(), options.width, theme)
 }
 
 /// A line of code by itself, in these colours.
@@ -97,7 +97,7 @@ pub fn code_line(text: &str, colours: &[(Range<usize>, Role)], theme: &Theme) ->
         colours,
         ..Ranges::default()
     };
-    painter.line(text, code::Ground::Same, ranges)
+    painter.line(text, code::LineBackground::Same, ranges)
 }
 
 /// The file and how much of it changes, in one row.
@@ -145,7 +145,7 @@ pub fn header(diff: &Diff, columns: u16, theme: &Theme) -> Row {
 const SHORTEST_PATH: usize = 12;
 
 /// Everything that the layouts need.
-struct Sheet<'a> {
+struct DiffContext<'a> {
     diff: &'a Diff,
     hunks: &'a [Hunk],
     width: u16,
@@ -155,7 +155,7 @@ struct Sheet<'a> {
     colours: Colours,
 }
 
-impl Sheet<'_> {
+impl DiffContext<'_> {
     /// How many lines the hunks have in total.
     fn lines(&self) -> usize {
         let removed = |edits: &[Edit]| edits.iter().map(|edit| edit.old.len()).sum::<usize>();

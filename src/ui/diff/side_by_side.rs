@@ -11,20 +11,20 @@ use crate::app::diff::{Edit, Kind, Part};
 use crate::theme::Role;
 use crate::ui::text::{Row, width};
 
-use super::Sheet;
+use super::DiffContext;
 use super::gutter::{Gutter, Numbers};
 use super::page::{Full, Page};
 
 /// Narrower screens have no room for two columns.
 pub const NARROWEST: u16 = 40;
 
-pub fn fill(sheet: &Sheet<'_>, page: &mut Page) -> Result<(), Full> {
-    let columns = Columns::new(sheet);
-    for hunk in sheet.hunks {
-        if !sheet.diff.is_new() {
-            page.decoration(sheet.hunk_header(hunk))?;
+pub fn fill(context: &DiffContext<'_>, page: &mut Page) -> Result<(), Full> {
+    let columns = Columns::new(context);
+    for hunk in context.hunks {
+        if !context.diff.is_new() {
+            page.decoration(context.hunk_header(hunk))?;
         }
-        for part in sheet.diff.parts(hunk) {
+        for part in context.diff.parts(hunk) {
             match part {
                 Part::Same(Edit { old, new }) => {
                     for (old, new) in old.zip(new) {
@@ -40,7 +40,7 @@ pub fn fill(sheet: &Sheet<'_>, page: &mut Page) -> Result<(), Full> {
 }
 
 fn changed(columns: &Columns<'_>, page: &mut Page, edit: &Edit) -> Result<(), Full> {
-    let pairs = columns.sheet.diff.pairs(edit);
+    let pairs = columns.context.diff.pairs(edit);
     for beside in align(edit.old.len(), edit.new.len(), &pairs) {
         let words = beside.pair.map(|pair| &pair.words);
         let left = beside.removed.map(|index| {
@@ -65,14 +65,14 @@ fn changed(columns: &Columns<'_>, page: &mut Page, edit: &Edit) -> Result<(), Fu
 
 /// Lines side by side, counted from the start of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Beside<'a> {
+struct SideBySide<'a> {
     removed: Option<usize>,
     added: Option<usize>,
     pair: Option<&'a Pair>,
 }
 
 /// Puts pairs in one row; the lines before and between them are put side by side in order.
-fn align(removed: usize, added: usize, pairs: &[Pair]) -> Vec<Beside<'_>> {
+fn align(removed: usize, added: usize, pairs: &[Pair]) -> Vec<SideBySide<'_>> {
     let mut rows = Vec::with_capacity(removed.max(added));
     let (mut left, mut right) = (0, 0);
     let ends = pairs
@@ -81,7 +81,7 @@ fn align(removed: usize, added: usize, pairs: &[Pair]) -> Vec<Beside<'_>> {
         .chain([(removed, added, None)]);
     for (left_end, right_end, pair) in ends {
         while left < left_end || right < right_end {
-            rows.push(Beside {
+            rows.push(SideBySide {
                 removed: (left < left_end).then_some(left),
                 added: (right < right_end).then_some(right),
                 pair: None,
@@ -90,7 +90,7 @@ fn align(removed: usize, added: usize, pairs: &[Pair]) -> Vec<Beside<'_>> {
             right = right_end.min(right + 1);
         }
         if pair.is_some() {
-            rows.push(Beside {
+            rows.push(SideBySide {
                 removed: Some(left),
                 added: Some(right),
                 pair,
@@ -106,7 +106,7 @@ fn align(removed: usize, added: usize, pairs: &[Pair]) -> Vec<Beside<'_>> {
 type Cell<'a> = (Kind, &'a [Range<usize>]);
 
 struct Columns<'a> {
-    sheet: &'a Sheet<'a>,
+    context: &'a DiffContext<'a>,
     /// The width of each column; the cell between them is the dividing line.
     left: u16,
     right: u16,
@@ -115,21 +115,21 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn new(sheet: &'a Sheet<'a>) -> Self {
-        let room = sheet.width.saturating_sub(1);
+    fn new(context: &'a DiffContext<'a>) -> Self {
+        let room = context.width.saturating_sub(1);
         Self {
-            sheet,
+            context,
             left: room / 2,
             right: room - room / 2,
-            old: Gutter::new(Numbers::Old, sheet.hunks),
-            new: Gutter::new(Numbers::New, sheet.hunks),
+            old: Gutter::new(Numbers::Old, context.hunks),
+            new: Gutter::new(Numbers::New, context.hunks),
         }
     }
 
     fn rows(&self, left: Option<Cell<'_>>, right: Option<Cell<'_>>) -> Vec<Row> {
         let side = |cell: Option<Cell<'_>>, gutter, columns| {
             cell.map_or_else(Vec::new, |(kind, words)| {
-                self.sheet.rows(kind, words, gutter, columns)
+                self.context.rows(kind, words, gutter, columns)
             })
         };
         let mut left = side(left, self.old, self.left).into_iter();
@@ -144,7 +144,7 @@ impl<'a> Columns<'a> {
     }
 
     fn join(&self, left: Option<Row>, right: Option<Row>) -> Row {
-        let theme = self.sheet.painter.theme;
+        let theme = self.context.painter.theme;
         let mut spans = fill_up(left.unwrap_or_default(), self.left);
         spans.push(Span::styled("│", theme.style(Role::Border)));
         let Some(right) = right else {
@@ -163,13 +163,13 @@ impl<'a> Columns<'a> {
 
 /// The spans of a row in the row's style, padded to a width.
 fn fill_up(row: Row, columns: u16) -> Vec<Span<'static>> {
-    let ground = row.line.style;
+    let background = row.line.style;
     let mut spans = row.line.spans;
     let taken: usize = spans.iter().map(|span| width(&span.content)).sum();
     for span in &mut spans {
-        span.style = ground.patch(span.style);
+        span.style = background.patch(span.style);
     }
     let blanks = usize::from(columns).saturating_sub(taken);
-    spans.push(Span::styled(" ".repeat(blanks), ground));
+    spans.push(Span::styled(" ".repeat(blanks), background));
     spans
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use proptest::prelude::{any, proptest};
-use ratatui::style::{Modifier, Style as Look};
+use ratatui::style::{Modifier, Style as CellLook};
 
 use super::{Options, Style, header, live, render};
 use crate::app::diff::Diff;
@@ -69,7 +69,7 @@ fn copied(rows: &[Row]) -> String {
 }
 
 /// How the cells with this text look.
-fn look(rows: &[Row], text: &str) -> Look {
+fn look(rows: &[Row], text: &str) -> CellLook {
     let found = rows.iter().find_map(|row| {
         let span = row.line.spans.iter().find(|span| span.content == text)?;
         Some(row.line.style.patch(span.style))

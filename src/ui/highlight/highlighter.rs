@@ -26,7 +26,7 @@ const MOST_LANGUAGES: usize = 4;
 
 pub struct Highlighter {
     syntaxes: SyntaxSet,
-    met: Vec<String>,
+    languages: Vec<String>,
     scopes: Scopes,
 }
 
@@ -40,7 +40,7 @@ impl Highlighter {
     pub fn new() -> Self {
         Self {
             syntaxes: two_face::syntax::extra_newlines(),
-            met: Vec::new(),
+            languages: Vec::new(),
             scopes: Scopes::new().expect("the table of scopes is well-formed"),
         }
     }
@@ -51,7 +51,7 @@ impl Highlighter {
             return None;
         }
         let name = self.syntax(language)?.name.clone();
-        self.meet(name);
+        self.remember_language(name);
         let mut parser = ParseState::new(self.syntax(language)?);
         let mut stack = ScopeStack::new();
         let lines = LinesWithEndings::from(code).take(MOST_LINES);
@@ -61,15 +61,15 @@ impl Highlighter {
         Some(Highlighted { lines })
     }
 
-    fn meet(&mut self, name: String) {
-        if self.met.contains(&name) {
+    fn remember_language(&mut self, name: String) {
+        if self.languages.contains(&name) {
             return;
         }
-        if self.met.len() == MOST_LANGUAGES {
+        if self.languages.len() == MOST_LANGUAGES {
             self.syntaxes = two_face::syntax::extra_newlines();
-            self.met.clear();
+            self.languages.clear();
         }
-        self.met.push(name);
+        self.languages.push(name);
     }
 
     /// The parts of one line; `None` if the syntax itself is faulty, and the rest is better left plain.

@@ -44,13 +44,13 @@ pub fn label(language: &str, page: &Page) -> Option<Row> {
     let before = " ".repeat(room - width(&name));
     let name = Span::styled(format!("{before}{name}"), page.theme.style(Role::Faint));
     let line = Line::from(vec![edge, name]);
-    let ground = page.theme.style(Role::CodeBlock);
-    (!language.is_empty()).then(|| Row::decoration(line.style(ground)))
+    let background = page.theme.style(Role::CodeBlock);
+    (!language.is_empty()).then(|| Row::decoration(line.style(background)))
 }
 
 fn edge(page: &Page) -> Span<'static> {
-    let ground = page.theme.style(Role::CodeBlock).bg;
-    let edge = ground.map_or(EDGE, |_| MARGIN);
+    let background = page.theme.style(Role::CodeBlock).bg;
+    let edge = background.map_or(EDGE, |_| MARGIN);
     Span::styled(edge, page.theme.style(Role::Faint))
 }
 

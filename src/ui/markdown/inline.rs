@@ -101,7 +101,7 @@ impl<'theme> Inline<'theme> {
         let Some(Link { url, text, target }) = self.links.pop() else {
             return;
         };
-        if !says(&text, &url) {
+        if !shows_url(&text, &url) {
             let style = self.style().patch(self.theme.style(Role::Muted));
             let linked = target.map_or(style, |target| target.id.put_on(style));
             self.push(" (", style);
@@ -118,9 +118,9 @@ impl<'theme> Inline<'theme> {
             .into_iter()
             .map(cleaned)
             .collect::<Vec<_>>();
-        let look = self.theme.style(Role::Link);
+        let style = self.theme.style(Role::Link);
         let is_open = |address: &str| self.open_end.ends_with(address);
-        let (line, mut targets) = link_addresses(Line::from(spans), look, is_open);
+        let (line, mut targets) = link_addresses(Line::from(spans), style, is_open);
         self.targets.append(&mut targets);
         self.lines.push(line);
     }
@@ -153,7 +153,7 @@ fn cleaned(span: Span<'static>) -> Span<'static> {
     }
 }
 
-fn says(text: &str, url: &str) -> bool {
+fn shows_url(text: &str, url: &str) -> bool {
     let bare = |address: &str| {
         let address = address.strip_prefix("mailto:").unwrap_or(address);
         let address = address

@@ -107,12 +107,12 @@ fn code_with_a_background_has_no_edge_and_keeps_the_margin_of_a_list() {
     let theme = Theme::builtin("dark").expect("a theme of the program");
     let code = render("- x\n  ~~~\n  y\n  ~~~", 20, &theme, &mut Uncoloured);
     assert_eq!(text(&code), ["• x", "    y"]);
-    let ground = theme.style(Role::CodeBlock).bg;
+    let background = theme.style(Role::CodeBlock).bg;
     let grounds: Vec<_> = code[1]
         .line
         .spans
         .iter()
-        .map(|span| code[1].line.style.patch(span.style).bg == ground)
+        .map(|span| code[1].line.style.patch(span.style).bg == background)
         .collect();
     assert_eq!(grounds, [false, true, true]);
 }

@@ -75,7 +75,7 @@ impl Clock {
     }
 
     /// The same, with at least one cell.
-    fn fill_seen(&self, bar: &mut [Part], from: Instant, to: Option<Instant>) {
+    fn fill_visibly(&self, bar: &mut [Part], from: Instant, to: Option<Instant>) {
         let Some(last) = bar.len().checked_sub(1) else {
             return;
         };
@@ -100,7 +100,7 @@ pub fn of_call(times: &Times, now: Instant, clock: &Clock) -> Vec<Part> {
     }
     clock.fill(&mut bar, waits, runs, Part::Waited);
     if times.running.is_some() {
-        clock.fill_seen(&mut bar, runs, times.ended);
+        clock.fill_visibly(&mut bar, runs, times.ended);
     }
     bar
 }
@@ -109,7 +109,7 @@ pub fn of_call(times: &Times, now: Instant, clock: &Clock) -> Vec<Part> {
 pub fn of_model(writing: &[(Instant, Option<Instant>)], clock: &Clock) -> Vec<Part> {
     let mut bar = clock.blank();
     for (from, to) in writing {
-        clock.fill_seen(&mut bar, *from, *to);
+        clock.fill_visibly(&mut bar, *from, *to);
     }
     bar
 }

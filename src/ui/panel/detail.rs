@@ -7,26 +7,39 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::app::AppState;
-use crate::app::call::{Call, State};
-use crate::protocol::OutputFormat;
+use crate::app::call::{Call, Completed, State};
+use crate::protocol::{CallOutcome, OutputFormat};
 use crate::theme::Role;
-use crate::ui::cells::{CellContext, code_rows, outcome_words, phase_words, seconds, shown_rows};
+use crate::ui::cells::{
+    CellContext, code_rows, input_rows, outcome_text, phase_text, seconds, shown_rows,
+};
 use crate::ui::conversation::draw_row;
-use crate::ui::text::{Indent, Row, chop, clean, overwritten, reveal, strip_ansi};
+use crate::ui::markdown;
+use crate::ui::text::{Indent, Row, chop, clean, overwritten, strip_ansi};
 
 /// Further lines are in the file that the result names.
 const MOST_LINES: usize = 5_000;
+/// A longer text is shown as it is.
+const LONGEST_MARKDOWN: usize = 200_000;
 
 pub fn detail_rows(call: &Call, state: &AppState, cx: &mut CellContext) -> Vec<Row> {
     let mut rows = vec![title(call, cx)];
     rows.extend(facts(call, state, cx));
     rows.push(Row::default());
     rows.push(heading("Input", cx));
-    rows.extend(input(call, cx));
-    rows.push(Row::default());
-    rows.push(heading("Output", cx));
+    rows.extend(input_rows(call, cx));
     match call.completed() {
+        Some(completed) if is_for_model(call, completed) => {
+            if let Some(sentence) = &completed.for_person.sentence {
+                rows.push(Row::default());
+                rows.push(heading("Outcome", cx));
+                rows.extend(lines(sentence, MOST_LINES, cx));
+            }
+            rows.extend(sent_to_model(completed, cx));
+        }
         Some(completed) => {
+            rows.push(Row::default());
+            rows.push(heading("Output", cx));
             rows.extend(shown_rows(&completed.shown, None, state, cx));
             // A background command still prints.
             let output = match call.output.as_str() {
@@ -35,20 +48,38 @@ pub fn detail_rows(call: &Call, state: &AppState, cx: &mut CellContext) -> Vec<R
             };
             rows.extend(whole_output(call, output, cx));
             if output != completed.text {
-                rows.push(Row::default());
-                rows.push(heading("Sent to the model", cx));
-                rows.extend(lines(&completed.text, MOST_LINES, cx));
+                rows.extend(sent_to_model(completed, cx));
             }
         }
-        None => rows.extend(lines(&call.output, MOST_LINES, cx)),
+        None => {
+            rows.push(Row::default());
+            rows.push(heading("Output", cx));
+            rows.extend(lines(&call.output, MOST_LINES, cx));
+        }
     }
     rows
+}
+
+fn sent_to_model(completed: &Completed, cx: &CellContext) -> Vec<Row> {
+    let mut rows = vec![Row::default(), heading("Sent to the model", cx)];
+    rows.extend(lines(&completed.text, MOST_LINES, cx));
+    rows
+}
+
+/// Whether the text of the result says nothing that a person would want to know: not so if it explains a failure.
+fn is_for_model(call: &Call, completed: &Completed) -> bool {
+    call.tool.output == OutputFormat::ForModel && completed.outcome == CallOutcome::Succeeded
 }
 
 /// What a call found or printed; lines of a file with the colours of their language.
 fn whole_output(call: &Call, output: &str, cx: &mut CellContext) -> Vec<Row> {
     match call.tool.output {
-        OutputFormat::Text => lines(output, MOST_LINES, cx),
+        OutputFormat::Markdown if output.len() <= LONGEST_MARKDOWN => {
+            markdown::render(output, cx.width, cx.theme, cx.code)
+        }
+        OutputFormat::Text | OutputFormat::Markdown | OutputFormat::ForModel => {
+            lines(output, MOST_LINES, cx)
+        }
         OutputFormat::NumberedFile => {
             let (mut rows, shown, rest) = code_rows(output, &call.subject(), MOST_LINES, &[], cx);
             rows.extend(lines(rest, MOST_LINES - shown, cx));
@@ -73,11 +104,12 @@ fn title(call: &Call, cx: &CellContext) -> Row {
     let words = match &call.state {
         State::Arriving(_) => "arriving".to_owned(),
         State::Queued => "queued".to_owned(),
-        State::Executing(phase) => format!("executing: {}", phase_words(*phase)),
+        State::Executing(_) if call.is_stopping => "executing: stopping".to_owned(),
+        State::Executing(phase) => format!("executing: {}", phase_text(*phase)),
         State::Completed(completed) => {
-            format!("completed: {}", outcome_words(call, completed))
+            format!("completed: {}", outcome_text(call, completed))
         }
-        State::Yielded(completed) => format!("yielded: {}", outcome_words(call, completed)),
+        State::Yielded(completed) => format!("yielded: {}", outcome_text(call, completed)),
     };
     let line = Line::from(vec![
         Span::styled(
@@ -130,31 +162,6 @@ fn heading(text: &'static str, cx: &CellContext) -> Row {
         text,
         cx.theme.style(Role::Heading),
     )))
-}
-
-/// Every field in its order, texts as they are.
-fn input(call: &Call, cx: &CellContext) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let Some(fields) = call.input.as_object() else {
-        return rows;
-    };
-    for (name, value) in fields {
-        let name = Span::styled(format!("{}: ", clean(name)), cx.theme.style(Role::Muted));
-        let text = match value.as_str() {
-            Some(text) => text.to_owned(),
-            None => value.to_string(),
-        };
-        let indent = Indent::all(vec![Span::raw("  ")]);
-        let mut lines = text.lines();
-        let first = reveal(lines.next().unwrap_or_default(), cx.theme);
-        let mut head = Line::from(name);
-        head.spans.extend(first.spans);
-        rows.extend(chop(head, cx.width, &Indent::default()));
-        for line in lines {
-            rows.extend(chop(reveal(line, cx.theme), cx.width, &indent));
-        }
-    }
-    rows
 }
 
 fn lines(text: &str, most: usize, cx: &CellContext) -> Vec<Row> {

@@ -17,7 +17,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use self::bars::{Clock, Part};
-use super::cells::{is_own_command, phase_words, seconds, shown_subject, state_role};
+use super::cells::{executing_words, is_own_command, seconds, shown_subject, state_role};
+use super::list::OutOfView;
 use super::text::{clean, overwritten, strip_ansi, truncate, truncate_middle, width};
 use crate::app::call::{Call, CallKey, State};
 use crate::app::panel::{ListRow, Place, Turn, background_time};
@@ -31,13 +32,17 @@ const TIME: usize = 7;
 /// The marks: the outcome, and whether the model has the result.
 pub const MARKS: usize = 3;
 /// A shorter saving is not mentioned.
-const WORTH_SAYING: Duration = Duration::from_millis(50);
+const WORTH_SHOWING: Duration = Duration::from_millis(50);
 
 /// The area of the list, and what each of its rows shows.
 #[derive(Debug, Default)]
 pub struct Listed {
     pub area: Rect,
     pub lines: Vec<ListLine>,
+    /// How many rows have no line, in the strip's last line.
+    pub rest: Option<OutOfView>,
+    /// The calls whose rows are visible in the conversation.
+    pub in_view: Vec<CallKey>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +72,9 @@ impl Listed {
 }
 
 /// Decides what is listed: in the panel if there is one, else in the strip.
-pub fn lay_out(state: &AppState, panel: Rect, strip: Rect) -> Listed {
+pub fn lay_out(state: &AppState, panel: Rect, strip: Rect, in_view: Vec<CallKey>) -> Listed {
     if panel.width == 0 {
-        return strip::lay_out(state, strip);
+        return strip::lay_out(state, strip, in_view);
     }
     let inner = Rect {
         x: panel.x + 2,
@@ -85,7 +90,12 @@ pub fn lay_out(state: &AppState, panel: Rect, strip: Rect) -> Listed {
     };
     let rows = state.rows();
     let lines = visible(state, &rows, usize::from(area.height));
-    Listed { area, lines }
+    Listed {
+        area,
+        lines,
+        rest: None,
+        in_view,
+    }
 }
 
 /// The selected call stays visible; if the panel is not focused, the end does. Background commands are always listed.
@@ -211,7 +221,7 @@ fn header(state: &AppState, area: Rect) -> Vec<Line<'static>> {
         None => "Your commands".to_owned(),
     };
     let mut times = clock.map_or_else(String::new, |clock| shown_time(clock.whole()));
-    if let Some(saved) = saved_words(turn) {
+    if let Some(saved) = saved_text(turn) {
         times = format!("{times} · {saved}");
     }
     let room = usize::from(area.width);
@@ -356,7 +366,7 @@ fn draw_call(
         let bar = bars::of_call(&call.times, state.now, clock);
         draw_bar(&bar, style, theme, columns, area, buf);
     }
-    let (words, role) = time_words(call, state);
+    let (words, role) = time_text(call, state);
     // The words are wider than the column and extend into the bar, which is empty.
     let words = format!(" {}", truncate(&words, usize::from(columns.bar) + TIME));
     let right = u16::try_from(width(&words)).unwrap_or(area.width);
@@ -409,7 +419,7 @@ fn shown_name(call: &Call) -> String {
     if is_own_command(call) {
         return "!".to_owned();
     }
-    truncate(&clean(&call.tool.name), 18)
+    truncate(&super::cells::shown_name(&call.tool), 18)
 }
 
 /// How far an executing call is, or how a finished one went.
@@ -429,7 +439,7 @@ fn mark(call: &Call) -> &'static str {
 fn draw_background(key: CallKey, state: &AppState, area: Rect, buf: &mut Buffer) {
     let theme = &state.settings.theme;
     let call = state.calls.get(key);
-    let words = background_words(call, state);
+    let words = background_text(call, state);
     let room = usize::from(area.width).saturating_sub(width(&words) + 4);
     let line = Line::from(vec![
         Span::styled("& ", theme.style(Role::Executing)),
@@ -443,7 +453,10 @@ fn draw_background(key: CallKey, state: &AppState, area: Rect, buf: &mut Buffer)
     }
 }
 
-fn background_words(call: &Call, state: &AppState) -> String {
+fn background_text(call: &Call, state: &AppState) -> String {
+    if call.is_stopping {
+        return "stopping".to_owned();
+    }
     let since = call.background_since().unwrap_or(state.now);
     let time = background_time(state.now.saturating_duration_since(since));
     format!("in background  {time}")
@@ -462,17 +475,23 @@ fn last_line(call: &Call) -> String {
 }
 
 /// How far a call is, or how long it took.
-fn time_words(call: &Call, state: &AppState) -> (String, Role) {
+fn time_text(call: &Call, state: &AppState) -> (String, Role) {
     match &call.state {
         State::Arriving(_) => ("arriving".to_owned(), Role::Muted),
         State::Queued => ("queued".to_owned(), Role::Muted),
-        State::Executing(Phase::Running) => {
-            let elapsed = call.elapsed(state.now).unwrap_or_default();
-            (shown_time(elapsed), Role::Muted)
-        }
         State::Executing(Phase::WaitingForApproval) => ("waits for you".to_owned(), Role::Warning),
-        State::Executing(phase) => (phase_words(*phase).to_owned(), Role::Muted),
+        State::Executing(phase) => {
+            let role = if call.is_stopping {
+                Role::Warning
+            } else {
+                Role::Muted
+            };
+            (executing_words(call, *phase, state), role)
+        }
         State::Completed(completed) | State::Yielded(completed) => match completed.outcome {
+            CallOutcome::Cancelled if completed.ran.is_zero() => {
+                ("stopped".to_owned(), Role::Muted)
+            }
             CallOutcome::Succeeded
             | CallOutcome::Failed
             | CallOutcome::Cancelled
@@ -493,6 +512,6 @@ fn shown_time(time: Duration) -> String {
 }
 
 /// The time saved by running tools while the model wrote.
-pub fn saved_words(turn: &Turn) -> Option<String> {
-    (turn.saved >= WORTH_SAYING).then(|| format!("{} saved", seconds(turn.saved)))
+pub fn saved_text(turn: &Turn) -> Option<String> {
+    (turn.saved >= WORTH_SHOWING).then(|| format!("{} saved", seconds(turn.saved)))
 }

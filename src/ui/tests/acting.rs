@@ -10,8 +10,8 @@ use crate::ui::rig::Screen;
 
 fn worked() -> App {
     let mut app = App::working();
-    app.hear(TurnEvent::Thinking("deep thoughts".to_owned()));
-    app.says("The *answer*.");
+    app.turn_event(TurnEvent::Thinking("deep thoughts".to_owned()));
+    app.model_writes("The *answer*.");
     app.tool("a", "Bash")
         .queued(json!({"command": "ls"}))
         .running()
@@ -156,17 +156,17 @@ fn the_caret_is_where_something_is_typed() {
 fn output_cannot_steer_the_terminal() {
     let hostile = "\x1b]0;title\x07\x1b[2J\u{9b}31mred\u{202e}\u{200b}\r\n";
     let mut app = App::working();
-    app.says(hostile);
+    app.model_writes(hostile);
     app.tool("a", hostile)
         .queued(json!({"command": hostile}))
         .running()
         .prints(hostile);
     app.update(Msg::Pasted(hostile.to_owned()));
     app.press("enter");
-    app.told(crate::protocol::AgentEvent::Session(SessionEvent::Notice(
+    app.receive(crate::protocol::AgentEvent::Session(SessionEvent::Notice(
         hostile.to_owned(),
     )));
-    app.hear(TurnEvent::Retrying {
+    app.turn_event(TurnEvent::Retrying {
         problem: hostile.to_owned(),
         attempt: 1,
         wait: crate::app::rig::millis(1000),
@@ -175,9 +175,9 @@ fn output_cannot_steer_the_terminal() {
         let mut screen = Screen::new(app, width, height);
         screen.press("ctrl+t enter");
         for symbol in screen.text().split('\n') {
-            let steers =
+            let is_control =
                 |letter: char| letter.is_control() || ('\u{202a}'..='\u{202e}').contains(&letter);
-            assert!(!symbol.contains(steers), "{symbol:?}");
+            assert!(!symbol.contains(is_control), "{symbol:?}");
         }
         screen.press("esc esc");
         app = screen.app;
@@ -202,6 +202,6 @@ fn old_changes_keep_only_their_size() {
         .filter_map(|(_, call)| Some(!call.completed()?.shown.changes().is_empty()))
         .collect();
     assert_eq!(shown, [false, true]);
-    let told = screen.lines_with("a.txt");
-    assert_eq!(told, ["  │ a.txt +1 −0 (too old to show)"]);
+    let rows = screen.lines_with("a.txt");
+    assert_eq!(rows, ["  │ a.txt +1 −0 (too old to show)"]);
 }

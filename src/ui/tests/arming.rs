@@ -58,7 +58,7 @@ fn allowed(effects: &[Effect]) -> Vec<CallRef> {
     let allowed = effects.iter().filter_map(|effect| match effect {
         Effect::Send(Command::Call(call, CallCommand::Reply(reply))) => match reply {
             Reply::Permission(Answer::Deny { .. }) | Reply::Dismissed | Reply::Nobody => None,
-            Reply::Permission(_) | Reply::Chosen(_) => Some(*call),
+            Reply::Permission(_) | Reply::Chosen(_) | Reply::Form(_) => Some(*call),
         },
         _ => None,
     });

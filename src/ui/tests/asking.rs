@@ -116,7 +116,7 @@ fn a_question_replaces_the_input_and_keeps_the_draft() {
 fn explained() -> Screen {
     let mut app = App::working();
     let lines: Vec<String> = (1..=60).map(|line| format!("reason {line}  \n")).collect();
-    app.says(&lines.concat());
+    app.model_writes(&lines.concat());
     app.asks(request("call", "Edit"));
     let mut screen = app.on(80, 24);
     screen.after(millis(300));
@@ -276,7 +276,7 @@ fn seven_lines() -> FileDiff {
 #[test]
 fn a_change_of_seven_lines_fits_the_smallest_usual_terminal() {
     let mut app = App::working();
-    app.says("Now the fix: rows that are not numbers are skipped and reported.\n");
+    app.model_writes("Now the fix: rows that are not numbers are skipped and reported.\n");
     let mut question = request("call", "Edit");
     if let QuestionKind::Permission(request) = &mut question.kind {
         request.changes = vec![seven_lines()];

@@ -58,9 +58,17 @@ fn several_running_commands_show_five_lines_each() {
 fn the_time_advances_although_nothing_is_printed() {
     let mut screen = running(&["sleep 100"]).on(80, 24);
     screen.after(Duration::from_secs(12));
-    assert_eq!(screen.lines_with("● Bash sleep 100  12s").len(), 2);
+    let times = |screen: &mut Screen| -> Vec<String> {
+        let lines = screen.lines_with("● Bash sleep 100").into_iter();
+        let time = |line: String| line.rsplit("  ").next().unwrap_or_default().to_owned();
+        lines.map(time).collect()
+    };
+    assert_eq!(times(&mut screen), ["12s", "12s"], "row and strip agree");
     screen.after(Duration::from_secs(60));
-    assert_eq!(screen.lines_with("● Bash sleep 100  1m 12s").len(), 2);
+    assert_eq!(times(&mut screen), ["1m 12s", "1m 12s"]);
+    screen.press("ctrl+t x");
+    assert_eq!(times(&mut screen), ["stopping", "stopping"]);
+    assert!(screen.text().contains(" stopping Bash · 1m 12s "));
 }
 
 #[test]
@@ -86,7 +94,7 @@ fn a_finished_call_says_how_it_ended() {
 }
 
 #[test]
-fn the_output_of_a_cancelled_command_stays() {
+fn the_output_of_a_stopped_command_stays() {
     let mut app = running(&["make"]);
     let text = "Cancelled by the user: Bash(make) was stopped. Its output so far:\nhalf";
     let side = ForPerson {
@@ -99,7 +107,7 @@ fn the_output_of_a_cancelled_command_stays() {
     let mut screen = app.on(80, 24);
     assert_eq!(
         screen.lines_with("Bash make"),
-        ["■ Bash make  cancelled · 1 line · 0.12s"]
+        ["■ Bash make  stopped · 1 line · 0.12s"]
     );
     assert_eq!(under(&mut screen, "make"), ["  │ half"]);
     assert!(!screen.text().contains("Cancelled by the user"));
@@ -111,7 +119,7 @@ fn the_person_reads_a_sentence_and_the_detail_view_has_the_models_text() {
     app.tool("a", "Edit")
         .queued(json!({"file_path": "notes.txt"}))
         .running()
-        .is_told(
+        .ends_with_sentence(
             CallOutcome::Failed,
             "2 matches: which one is unclear",
             "Found 2 matches, but `replace_all` is false",
@@ -119,7 +127,7 @@ fn the_person_reads_a_sentence_and_the_detail_view_has_the_models_text() {
     app.tool("b", "Bash")
         .queued(json!({"command": "rm -rf build"}))
         .waits()
-        .is_told(
+        .ends_with_sentence(
             CallOutcome::Denied,
             "you said no",
             "The user did not allow it",
@@ -136,8 +144,8 @@ fn the_person_reads_a_sentence_and_the_detail_view_has_the_models_text() {
     );
     screen.press("ctrl+t enter");
     let text = screen.text();
-    let (_, told) = text.split_once("Sent to the model").expect("a heading");
-    assert!(told.contains("The user did not allow it"), "{text}");
+    let (_, for_model) = text.split_once("Sent to the model").expect("a heading");
+    assert!(for_model.contains("The user did not allow it"), "{text}");
 }
 
 #[test]
@@ -197,5 +205,78 @@ fn a_call_that_went_well_says_what_it_found() {
     assert_eq!(
         screen.lines_with("WebFetch"),
         ["✓ WebFetch https://r…  Rust · 12.0 KB …"]
+    );
+}
+
+#[test]
+fn an_outcome_that_does_not_fit_is_cut_and_not_left_out() {
+    let mut app = running(&["curl https://example.org/a/long/address"]);
+    let command = "curl https://example.org/a/long/address";
+    let why = "denied by hook ~/.config/agent-tui/hooks/only-known-hosts.sh --strict";
+    app.tool(command, "Bash").ends_with_sentence(
+        CallOutcome::Denied,
+        why,
+        "Permission has been denied",
+    );
+    let mut screen = app.on(80, 24);
+    let lines = screen.lines_with("⊘ Bash curl");
+    assert!(lines[0].contains("  denied by hook ~/.config"), "{lines:?}");
+    assert!(
+        lines[0].trim_end_matches(['┃', ' ']).ends_with('…'),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn tools_that_only_models_know_by_name_have_other_names_in_their_rows() {
+    let mut app = App::working();
+    let todos = json!({"todos": [{"content": "Run it", "status": "completed", "activeForm": "Running it"}]});
+    app.tool("a", "TodoWrite").queued(todos).running();
+    app.tool("b", "EnterPlanMode").queued(json!({})).running();
+    app.tool("c", "ExitPlanMode")
+        .queued(json!({"plan": "# Skip bad rows"}))
+        .running();
+    let mut screen = app.on(80, 24);
+    for row in ["● Todos 1 of 1", "● Plan mode", "● Plan Skip bad rows"] {
+        assert!(!screen.lines_with(row).is_empty(), "{}", screen.text());
+    }
+}
+
+/// The detail view of a call that has completed, from its input on.
+fn detail(tool: &str, input: serde_json::Value, sentence: &str, text: &str) -> String {
+    let mut app = App::working();
+    let mut call = app.tool("a", tool);
+    call.queued(input).running();
+    call.ends_with_sentence(CallOutcome::Succeeded, sentence, text);
+    app.press("ctrl+t enter");
+    let text = app.on(60, 40).text();
+    let rows = text.lines().map(str::trim_end);
+    let rows = rows.skip_while(|row| *row != "Input");
+    let rows: Vec<&str> = rows.take_while(|row| *row != "Sent to the model").collect();
+    rows.join("\n").trim_end().to_owned()
+}
+
+#[test]
+fn the_detail_view_shows_todos_questions_and_plans_as_such() {
+    let todos = json!({ "todos": [
+        { "content": "Read", "status": "completed", "activeForm": "Reading" },
+        { "content": "Write", "status": "in_progress", "activeForm": "Writing" },
+    ]});
+    assert_eq!(
+        detail("TodoWrite", todos, "1 of 2", "[x] Read"),
+        "Input\n✓ Read\n● Write\n\nOutcome\n1 of 2"
+    );
+    let questions = json!({ "questions": [{ "question": "Where?", "header": "Place", "options": [
+        { "label": "Here", "description": "near" },
+        { "label": "Elsewhere", "description": "far" },
+    ]}]});
+    assert_eq!(
+        detail("AskUserQuestion", questions, "Here", "\"Where?\"=\"Here\""),
+        "Input\n? Where?\n  Here       near\n  Elsewhere  far\n\nOutcome\nHere"
+    );
+    let plan = json!({ "plan": "# Skip **bad** rows\n\n1. look" });
+    assert_eq!(
+        detail("ExitPlanMode", plan, "approved", "User has approved"),
+        "Input\nSkip bad rows\n\n1. look\n\nOutcome\napproved"
     );
 }

@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use crate::app::Msg;
 use crate::app::job::JobResult;
 use crate::app::page::Line;
@@ -42,20 +44,43 @@ fn the_footer_says_what_the_next_press_will_do() {
 }
 
 #[test]
-fn the_footer_distinguishes_esc_and_ctrl_c() {
+fn among_the_calls_the_footer_says_what_can_be_done_to_the_selected_one() {
     let mut screen = App::working().on(120, 30);
-    screen.tool("a", "Read").running();
+    screen
+        .tool("a", "Bash")
+        .queued(json!({"command": "make"}))
+        .running();
+    screen.press("ctrl+t");
+    let esc = hint("Esc", "back");
+    assert_eq!(
+        hints(&screen.state),
+        [
+            hint("Enter", "open"),
+            hint("x", "stop"),
+            esc.clone(),
+            hint("b", "background")
+        ]
+    );
+    screen.tool("a", "Bash").exits(0, "");
+    screen.ends(Ending::Done);
+    screen.accept_message("more");
+    screen.tool("b", "Read").running().completes("text");
     screen.press("ctrl+t");
     assert_eq!(
-        first_hints(&mut screen, 2),
-        [hint("Esc", "back"), hint("Ctrl+C", "interrupt")]
+        hints(&screen.state),
+        [
+            hint("Enter", "open"),
+            hint("K", "earlier turn"),
+            esc,
+            hint("r", "run again")
+        ]
     );
 }
 
 #[test]
 fn before_a_retry_the_footer_says_how_to_skip_the_wait() {
     let mut screen = App::working().on(120, 30);
-    screen.hear(TurnEvent::Retrying {
+    screen.turn_event(TurnEvent::Retrying {
         problem: "overloaded".to_owned(),
         attempt: 1,
         wait: millis(5000),
@@ -197,10 +222,10 @@ fn a_background_command_is_shown_until_it_ends_also_after_the_next_message() {
     screen
         .tool("a", "Bash")
         .running()
-        .comes_to(CallOutcome::Backgrounded, "in the background");
+        .ends_as(CallOutcome::Backgrounded, "in the background");
     screen.ends(Ending::Done);
     screen.types("next").press("enter");
-    screen.taken_up("next");
+    screen.accept_message("next");
     assert!(screen.footer().contains("1 in background"));
     screen.background_ended("a", BackgroundEnd::Exited(0));
     assert!(!screen.footer().contains("in background"));
@@ -231,7 +256,7 @@ fn the_status_and_the_keys_share_the_row_down_to_the_narrowest_screen() {
 fn at_every_height_the_input_is_there_and_the_conversation_has_most_of_the_rows() {
     for height in 5..=40u16 {
         let mut app = App::working();
-        app.hear(TurnEvent::Text("a line of the answer\n\n".repeat(60)));
+        app.turn_event(TurnEvent::Text("a line of the answer\n\n".repeat(60)));
         let mut screen = app.on(80, height);
         let text = screen.text();
         let lines: Vec<&str> = text.lines().collect();
@@ -247,8 +272,11 @@ fn at_every_height_the_input_is_there_and_the_conversation_has_most_of_the_rows(
             12.. => 2..=3,
         };
         assert!(expected.contains(&between), "{height}:\n{text}");
-        let told = lines.iter().filter(|line| line.contains("a line")).count();
-        assert!(told * 2 + 5 >= usize::from(height) / 2, "{height}:\n{text}");
+        let count = lines.iter().filter(|line| line.contains("a line")).count();
+        assert!(
+            count * 2 + 5 >= usize::from(height) / 2,
+            "{height}:\n{text}"
+        );
         if height >= 12 {
             let rule = row("──").expect("a rule");
             assert_eq!(lines[rule - 1], "", "{height}:\n{text}");
@@ -301,14 +329,14 @@ fn with_a_selection_while_a_turn_runs_the_footer_says_that_it_goes_first() {
 #[test]
 fn f3_while_the_session_cannot_be_saved_the_status_line_says_so() {
     let mut screen = App::working().on(60, 20);
-    let says = |screen: &mut Screen| screen.text().contains("! not saved: no space left");
-    assert!(!says(&mut screen));
+    let is_shown = |screen: &mut Screen| screen.text().contains("! not saved: no space left");
+    assert!(!is_shown(&mut screen));
     let full = Err("no space left on device".to_owned());
-    screen.told(AgentEvent::Session(SessionEvent::Saving(full)));
-    assert!(says(&mut screen));
-    screen.hear(TurnEvent::Text("a long answer\n\n".repeat(60)));
+    screen.receive(AgentEvent::Session(SessionEvent::Saving(full)));
+    assert!(is_shown(&mut screen));
+    screen.turn_event(TurnEvent::Text("a long answer\n\n".repeat(60)));
     screen.ends(Ending::Done);
-    assert!(says(&mut screen), "it does not scroll away");
-    screen.told(AgentEvent::Session(SessionEvent::Saving(Ok(()))));
-    assert!(!says(&mut screen));
+    assert!(is_shown(&mut screen), "it does not scroll away");
+    screen.receive(AgentEvent::Session(SessionEvent::Saving(Ok(()))));
+    assert!(!is_shown(&mut screen));
 }

@@ -17,7 +17,7 @@ use crate::ui::rig::Screen;
 
 /// A turn at work: reads, a command that prints, a change that asks for permission, and a call that waits for that one.
 fn at_work(mut app: App) -> App {
-    app.says("I'll look at the parser, then run the tests.");
+    app.model_writes("I'll look at the parser, then run the tests.");
     for file in ["src/parse.rs", "src/lib.rs"] {
         app.tool(file, "Read")
             .queued(json!({"file_path": file}))
@@ -36,7 +36,7 @@ fn at_work(mut app: App) -> App {
         .running()
         .prints("running 12 tests\ntest parse ... ok\n")
         .takes(4_000);
-    app.hear(TurnEvent::Streamed);
+    app.turn_event(TurnEvent::Streamed);
     app.tool("edit", "Edit")
         .queued(json!({"file_path": "src/parse.rs"}))
         .takes(1_000)
@@ -59,7 +59,7 @@ pub fn in_background(command: &str) -> App {
         .queued(json!({"command": command}))
         .running()
         .prints("listening on 3000\n")
-        .comes_to(CallOutcome::Backgrounded, "Command running in background")
+        .ends_as(CallOutcome::Backgrounded, "Command running in background")
         .yielded();
     app.ends(Ending::Done);
     app
@@ -114,7 +114,7 @@ fn the_panel_goes_ten_seconds_after_the_last_call() {
 #[test]
 fn an_answer_without_calls_shows_no_panel() {
     let mut app = App::working();
-    app.says("Hello.");
+    app.model_writes("Hello.");
     let mut screen = app.on(200, 40);
     assert!(!screen.text().contains("Turn 1"));
     screen.ends(Ending::Done);
@@ -141,7 +141,7 @@ fn a_pinned_panel_stays_and_is_remembered() {
 fn each_turn_keeps_its_clock() {
     let mut app = at_work(App::working());
     app.ends(Ending::Done);
-    app.taken_up("more");
+    app.accept_message("more");
     app.tool("b", "Bash")
         .queued(json!({"command": "ls"}))
         .running()
@@ -171,7 +171,7 @@ fn a_background_command_stays_visible_after_the_next_message() {
     for width in [80, 200] {
         let mut screen = in_background("npm run dev").on(width, 30);
         screen.after(Duration::from_secs(252));
-        screen.taken_up("something else");
+        screen.accept_message("something else");
         let lines = screen.lines_with("in background  4m 12s");
         assert_eq!(lines.len(), 1, "{}", screen.text());
         assert!(lines[0].contains("& npm run dev"), "{lines:?}");
@@ -183,7 +183,7 @@ fn a_background_command_stays_visible_after_the_next_message() {
         );
     }
     let mut screen = app.on(200, 30);
-    screen.taken_up("and more");
+    screen.accept_message("and more");
     screen
         .tool("ls", "Bash")
         .queued(json!({"command": "ls"}))
@@ -229,18 +229,53 @@ fn the_detail_view_of_a_background_command_has_its_live_output() {
         .tool("server", "Bash")
         .prints("GET /index.html 200\n");
     let text = screen.text();
-    let (output, told) = text.split_once("Sent to the model").expect("a heading");
+    let (output, for_model) = text.split_once("Sent to the model").expect("a heading");
     assert!(output.contains("GET /index.html 200"), "{text}");
-    assert!(told.contains("Command running in background"), "{text}");
+    assert!(
+        for_model.contains("Command running in background"),
+        "{text}"
+    );
 }
 
 #[test]
-fn the_strip_has_a_line_for_each_running_call_with_its_last_output() {
+fn the_strip_has_a_line_for_each_running_call_with_its_bar() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let mut screen = at_work(App::working()).on(width, height);
+        let lines = screen.lines_with("● Bash cargo test");
+        assert_eq!(lines.len(), 2, "in the conversation and in the strip");
+        assert!(lines[1].contains("━╸  7s"), "{lines:?}");
+        assert!(screen.lines_with("✓→").is_empty());
+    }
+}
+
+#[test]
+fn the_strip_has_the_last_output_of_a_call_that_is_not_in_view() {
     let mut screen = at_work(App::working()).on(100, 40);
     let lines = screen.lines_with("test parse ... ok");
-    assert_eq!(lines.len(), 2, "in the conversation and in the strip");
-    assert!(lines[1].starts_with("● Bash cargo test"), "{lines:?}");
-    assert!(screen.lines_with("✓→").is_empty());
+    assert_eq!(lines.len(), 1, "only in the conversation: {lines:?}");
+    for _ in 0..60 {
+        screen.model_writes("another line\n\n");
+    }
+    let lines = screen.lines_with("test parse ... ok");
+    assert_eq!(lines.len(), 1, "only in the strip: {lines:?}");
+    assert!(lines[0].starts_with("● Bash cargo test"), "{lines:?}");
+}
+
+#[test]
+fn the_strip_says_how_many_running_calls_it_leaves_out() {
+    let mut app = App::working();
+    for number in 0..9 {
+        let call = format!("call{number}");
+        app.tool(call.as_str(), "Bash")
+            .queued(json!({"command": format!("make {number}")}))
+            .running();
+    }
+    let mut screen = app.on(80, 24);
+    assert_eq!(screen.lines_with("more ↓"), ["  5 more ↓"]);
+    screen.press("ctrl+t k k k k");
+    assert_eq!(screen.lines_with(" more "), ["  2 more ↑   3 more ↓"]);
+    screen.press("G");
+    assert_eq!(screen.lines_with(" more "), ["  5 more ↑"]);
 }
 
 #[test]
@@ -267,14 +302,14 @@ fn a_turn_ends_with_a_summary() {
         .queued(json!({"file_path": "app.py"}))
         .running()
         .changes(crate::app::rig::change());
-    app.hear(TurnEvent::Saved(Duration::from_millis(5_800)));
+    app.turn_event(TurnEvent::Saved(Duration::from_millis(5_800)));
     app.ends(Ending::Done);
     let mut screen = app.on(100, 30);
     let lines = screen.lines_with("saved");
     assert!(lines[0].starts_with("✓ "), "{lines:?}");
     assert!(lines[0].contains("· 1 call · 5.8s saved · +"), "{lines:?}");
     let mut screen = App::working().on(100, 30);
-    screen.says("Just words.");
+    screen.model_writes("Just words.");
     screen.ends(Ending::Done);
     assert_eq!(screen.lines_with("✓ 1.5s").len(), 1, "{}", screen.text());
 }
@@ -286,8 +321,8 @@ fn details_are_those_of_the_last_calls_on_the_screen() {
     assert!(app.state.flash.is_some());
     let mut app = at_work(App::working());
     app.ends(Ending::Done);
-    app.taken_up("and now?");
-    app.says("Nothing more.");
+    app.accept_message("and now?");
+    app.model_writes("Nothing more.");
     let mut screen = app.on(100, 40);
     screen.press("ctrl+o");
     assert!(screen.state.flash.is_none());
@@ -297,10 +332,10 @@ fn details_are_those_of_the_last_calls_on_the_screen() {
 #[test]
 fn thinking_shows_its_current_thought() {
     let mut app = App::working();
-    app.hear(TurnEvent::Thinking("First this.\nThen that".to_owned()));
+    app.turn_event(TurnEvent::Thinking("First this.\nThen that".to_owned()));
     let mut screen = app.on(80, 24);
     assert_eq!(screen.lines_with("│ Then that").len(), 1);
     assert!(!screen.text().contains("First this"));
-    screen.says("Done.");
+    screen.model_writes("Done.");
     assert!(!screen.text().contains("Then that"));
 }

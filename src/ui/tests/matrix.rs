@@ -84,7 +84,7 @@ fn a_long_answer_below_its_pinned_question() {
         let paragraph =
             |number| format!("Paragraph {number} explains **how** the parser works.\n\n");
         let text: Vec<String> = (1..60).map(paragraph).collect();
-        app.says(&text.concat());
+        app.model_writes(&text.concat());
         app
     });
 }
@@ -133,8 +133,8 @@ fn todos() {
 fn a_retry() {
     scene("retry", || {
         let mut app = App::working();
-        app.says("I look at ");
-        app.hear(TurnEvent::Retrying {
+        app.model_writes("I look at ");
+        app.turn_event(TurnEvent::Retrying {
             problem: "the provider is overloaded (529)".to_owned(),
             attempt: 2,
             wait: millis(8_000),
@@ -161,8 +161,8 @@ fn a_background_command() {
     scene("background", || {
         let mut app = in_background("npm run dev");
         app.after(millis(252_000));
-        app.taken_up("and now the docs");
-        app.says("The docs are next.");
+        app.accept_message("and now the docs");
+        app.model_writes("The docs are next.");
         app
     });
 }

@@ -89,7 +89,7 @@ fn tasks() -> App {
             .queued(json!({"command": command}))
             .running()
             .prints(printed)
-            .comes_to(CallOutcome::Backgrounded, "it runs in the background")
+            .ends_as(CallOutcome::Backgrounded, "it runs in the background")
             .yielded();
     }
     app.ends(Ending::Done);
@@ -146,7 +146,7 @@ fn a_click_beside_the_list_does_nothing() {
 #[test]
 fn the_background_of_a_list_is_dimmed() {
     let mut app = App::working().with_theme("dark", Depth::True);
-    app.says("**bold words** of the answer");
+    app.model_writes("**bold words** of the answer");
     app.press("ctrl+p");
     let screen = app.on(80, 24);
     let at = screen.find("agent-tui");
@@ -214,7 +214,7 @@ fn rules() -> App {
         rule(RuleList::Deny, "Read(.env)"),
         rule(RuleList::Ask, "Bash(git push:*)"),
     ];
-    app.told(AgentEvent::Session(SessionEvent::Rules(rules)));
+    app.receive(AgentEvent::Session(SessionEvent::Rules(rules)));
     app.press("down down ctrl+d");
     app
 }
@@ -320,7 +320,7 @@ fn lists_and_pages_in_other_looks() {
 #[test]
 fn while_searching_the_footer_shows_how_to_continue() {
     let mut app = App::working();
-    app.says("one needle, another needle");
+    app.model_writes("one needle, another needle");
     app.ends(Ending::Done);
     let mut screen = app.on(100, 24);
     screen.press("ctrl+s /");
@@ -349,7 +349,7 @@ fn skills() -> App {
         },
         for_model,
     };
-    let told = SessionEvent::Skills(vec![
+    let skills = SessionEvent::Skills(vec![
         skill(
             "notes",
             "Write release notes in the style of this team",
@@ -358,7 +358,7 @@ fn skills() -> App {
         ),
         skill("ship", "Publish a release", &[], false),
     ]);
-    app.told(AgentEvent::Session(told));
+    app.receive(AgentEvent::Session(skills));
     app
 }
 

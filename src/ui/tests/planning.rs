@@ -34,7 +34,7 @@ fn todos(done: usize, count: usize) -> Vec<Todo> {
 }
 
 pub fn planned(mut app: App, done: usize, count: usize) -> App {
-    app.hear(TurnEvent::Planned(todos(done, count)));
+    app.turn_event(TurnEvent::Planned(todos(done, count)));
     app
 }
 
@@ -74,7 +74,7 @@ fn the_item_in_progress_is_visible_in_the_longest_list() {
     assert_eq!(screen.lines_with("●"), ["  ● Fixing the empty line (18)"]);
     assert_eq!(screen.lines_with("○").len(), 5);
     assert_eq!(screen.lines_with("and 23 more").len(), 1);
-    screen.hear(TurnEvent::Planned(todos(29, 30)));
+    screen.turn_event(TurnEvent::Planned(todos(29, 30)));
     assert_eq!(screen.lines_with("●").len(), 1);
     assert_eq!(screen.lines_with("and 23 done").len(), 1);
 }
@@ -86,7 +86,7 @@ fn todos_are_hidden_when_all_are_done_and_while_a_question_is_open() {
     screen.asks(request("a", "Bash"));
     assert_eq!(screen.lines_with("○"), [""; 0]);
     let mut screen = planned(App::working(), 1, 3).on(80, 30);
-    screen.hear(TurnEvent::Planned(todos(3, 3)));
+    screen.turn_event(TurnEvent::Planned(todos(3, 3)));
     assert_eq!(screen.lines_with("✓"), [""; 0]);
 }
 

@@ -39,13 +39,13 @@ def total(path):
 
 pub fn answered() -> App {
     let mut app = App::working();
-    app.says(ANSWER);
+    app.model_writes(ANSWER);
     app.ends(Ending::Done);
     app
 }
 
 /// Plays the worker that finds colours: everything requested is a keyword.
-fn colours_come(screen: &mut Screen) {
+fn deliver_colours(screen: &mut Screen) {
     for request in screen.caches.highlights.take_wanted() {
         let lines = request.code.lines();
         let lines = lines.map(|line| vec![(0..line.len(), Role::Keyword)]);
@@ -68,12 +68,12 @@ fn code_that_arrived_at_once_is_coloured_when_the_colours_arrive() {
     for end in ["", "\n\nThat is all."] {
         let mut app = App::working().with_theme("dark", Depth::True);
         let code = "```rust\nfn first() {}\n```\n\nand\n\n```rust\nfn last() {}\n```";
-        app.says(&format!("{code}{end}"));
+        app.model_writes(&format!("{code}{end}"));
         let mut screen = app.on(60, 24);
         screen.ends(Ending::Done);
         screen.frame();
         assert!(!is_coloured(&screen, "fn first"));
-        colours_come(&mut screen);
+        deliver_colours(&mut screen);
         assert!(is_coloured(&screen, "fn first"), "{end}");
         assert!(is_coloured(&screen, "fn last"), "{end}");
     }
@@ -82,8 +82,8 @@ fn code_that_arrived_at_once_is_coloured_when_the_colours_arrive() {
 #[test]
 fn links_of_the_person_and_the_model_show_their_targets_and_output_has_none() {
     let mut app = App::new();
-    app.taken_up("look at https://example.com/person");
-    app.says("Or [here](https://example.com/model).");
+    app.accept_message("look at https://example.com/person");
+    app.model_writes("Or [here](https://example.com/model).");
     app.tool("a", "Bash")
         .arrives()
         .queued(serde_json::json!({"command": "echo https://example.com/tool"}))

@@ -17,10 +17,12 @@ use crate::ui::rig::Screen;
 pub fn busy() -> App {
     let mut app = App::typed("fix the failing test in src/lib.rs, please");
     app.press("enter");
-    app.taken_up("fix the failing test in src/lib.rs, please");
-    app.hear(TurnEvent::Thinking("Which test is it?".to_owned()));
+    app.accept_message("fix the failing test in src/lib.rs, please");
+    app.turn_event(TurnEvent::Thinking("Which test is it?".to_owned()));
     app.after(millis(900));
-    app.says("I'll look at the **test** first:\n\n1. read `src/lib.rs`\n2. run the tests\n");
+    app.model_writes(
+        "I'll look at the **test** first:\n\n1. read `src/lib.rs`\n2. run the tests\n",
+    );
     app.tool("a", "Read")
         .arrives()
         .queued(json!({"file_path": "src/lib.rs"}))
@@ -44,7 +46,7 @@ pub fn busy() -> App {
     app.tool("d", "Edit")
         .arrives()
         .queued(json!({"file_path": "src/lib.rs"}));
-    app.hear(TurnEvent::Saved(millis(850)));
+    app.turn_event(TurnEvent::Saved(millis(850)));
     app.after(millis(450));
     app
 }
@@ -52,7 +54,7 @@ pub fn busy() -> App {
 /// A finished turn that changed a file.
 pub fn finished() -> App {
     let mut app = App::working();
-    app.says("There it is.");
+    app.model_writes("There it is.");
     app.tool("a", "Edit")
         .arrives()
         .queued(json!({"file_path": "src/lib.rs"}))
@@ -71,24 +73,26 @@ pub fn finished() -> App {
     app.tool("c", "Read")
         .arrives()
         .queued(json!({"file_path": "README.md"}))
-        .comes_to(
+        .ends_as(
             CallOutcome::Skipped {
                 why: "`cargo test` failed".to_owned(),
             },
             "",
         );
-    app.says("One test fails still:\n\n| test | result |\n|---|---|\n| parse | **failed** |\n");
+    app.model_writes(
+        "One test fails still:\n\n| test | result |\n|---|---|\n| parse | **failed** |\n",
+    );
     let usage = Usage {
         input_tokens: Some(12_400),
         output_tokens: Some(830),
         ..Usage::default()
     };
-    app.hear(TurnEvent::Spent(Spending {
+    app.turn_event(TurnEvent::Spent(Spending {
         used: usage,
         cost: None,
         context: Some(usage.in_context()),
     }));
-    app.hear(TurnEvent::Answered {
+    app.turn_event(TurnEvent::Answered {
         message: crate::protocol::Message::user(""),
         stop_reason: None,
         usage,
@@ -159,8 +163,10 @@ fn finished_side_by_side() {
 #[test]
 fn wide_characters() {
     let mut app = App::working();
-    app.says("漢字と仮名が混ざった長い文章は、画面の端で正しく折り返されなければならない。\n\n");
-    app.says(
+    app.model_writes(
+        "漢字と仮名が混ざった長い文章は、画面の端で正しく折り返されなければならない。\n\n",
+    );
+    app.model_writes(
         "- 👩‍👩‍👧 family, 🇩🇪 flag, e\u{301} combined\n- tab\there, zero\u{200b}width, \u{202e}bidi\n",
     );
     app.tool("a", "Bash")
@@ -317,7 +323,7 @@ fn scrolled_up() {
     let mut screen = finished().on(80, 16);
     screen.press("ctrl+s pgup");
     screen.frame();
-    screen.told(AgentEvent::Session(SessionEvent::Notice(
+    screen.receive(AgentEvent::Session(SessionEvent::Notice(
         "the settings were read again".to_owned(),
     )));
     assert_snapshot!(screen.draw());
@@ -364,7 +370,7 @@ fn queued_messages() {
 #[test]
 fn before_a_retry() {
     let mut app = App::working();
-    app.hear(TurnEvent::Retrying {
+    app.turn_event(TurnEvent::Retrying {
         problem: "the provider is overloaded (529)".to_owned(),
         attempt: 2,
         wait: millis(8000),
@@ -386,9 +392,9 @@ fn stopped() {
     let mut app = busy();
     app.press("ctrl+c");
     app.tool("b", "Bash")
-        .comes_to(CallOutcome::Cancelled, "cancelled");
+        .ends_as(CallOutcome::Cancelled, "cancelled");
     app.ends(Ending::Interrupted);
-    app.told(AgentEvent::Session(SessionEvent::Notice(
+    app.receive(AgentEvent::Session(SessionEvent::Notice(
         "the log could not be written: no space left".to_owned(),
     )));
     assert_snapshot!(app.draw(80, 24));
@@ -411,14 +417,14 @@ fn failed() {
 fn paused() {
     let mut app = busy();
     let why = "the model made the same call three times in a row: Bash cargo test".to_owned();
-    app.hear(TurnEvent::Paused { why });
+    app.turn_event(TurnEvent::Paused { why });
     assert_snapshot!(app.draw(80, 24));
 }
 
 #[test]
 fn a_change_while_it_is_written() {
     let mut app = App::working();
-    app.says("I change it.");
+    app.model_writes("I change it.");
     app.tool("a", "Edit").arrives().writes(
         r#"{"file_path": "src/lib.rs", "old_string": "let x = 2;\nlet y = x;", "new_string": "let x = 3;\nlet y = "#,
     );
@@ -429,7 +435,7 @@ fn a_change_while_it_is_written() {
 #[test]
 fn a_file_while_it_is_written() {
     let mut app = App::working();
-    app.says("I write it.");
+    app.model_writes("I write it.");
     let lines: Vec<String> = (1..=14)
         .map(|line| format!("let x{line} = {line};\\n"))
         .collect();

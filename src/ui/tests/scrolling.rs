@@ -9,7 +9,7 @@ use crate::ui::rig::Screen;
 /// A conversation of a hundred numbered paragraphs, scrolled to its end.
 fn long() -> Screen {
     let mut app = App::working();
-    app.says(&paragraphs(0..100));
+    app.model_writes(&paragraphs(0..100));
     app.on(60, 24)
 }
 
@@ -29,7 +29,7 @@ fn the_end_is_followed_while_text_arrives() {
         in_view(&mut screen).last().map(String::as_str),
         Some("  paragraph 99")
     );
-    screen.says(&paragraphs(100..130));
+    screen.model_writes(&paragraphs(100..130));
     assert_eq!(
         in_view(&mut screen).last().map(String::as_str),
         Some("  paragraph 129")
@@ -43,12 +43,12 @@ fn arriving_text_never_moves_the_view() {
     let before = in_view(&mut screen);
     assert_ne!(before.last().map(String::as_str), Some("  paragraph 99"));
     for number in 100..140 {
-        screen.says(&format!("paragraph {number}\n\n"));
+        screen.model_writes(&format!("paragraph {number}\n\n"));
         screen.after(millis(8));
         assert_eq!(in_view(&mut screen), before);
     }
     screen.tool("a", "Bash").queued(json!({"command": "ls"}));
-    screen.told(AgentEvent::Session(SessionEvent::Notice(
+    screen.receive(AgentEvent::Session(SessionEvent::Notice(
         "by the way".to_owned(),
     )));
     screen.ends(Ending::Done);
@@ -63,7 +63,7 @@ fn what_came_meanwhile_is_counted() {
     screen.press("pgup");
     assert_eq!(screen.lines_with("↓").len(), 1);
     for number in 0..3 {
-        screen.told(AgentEvent::Session(SessionEvent::Notice(format!(
+        screen.receive(AgentEvent::Session(SessionEvent::Notice(format!(
             "notice {number}"
         ))));
     }
@@ -85,7 +85,7 @@ fn scrolling_to_the_end_follows_again() {
         }
         assert_eq!(screen.state.scroll.anchor, Anchor::Follow, "{keys}");
     }
-    screen.says(&paragraphs(100..101));
+    screen.model_writes(&paragraphs(100..101));
     assert_eq!(
         in_view(&mut screen).last().map(String::as_str),
         Some("  paragraph 100")
@@ -134,7 +134,7 @@ fn a_resize_keeps_the_reading_position() {
 fn scrolling_after_a_resize_goes_by_rows() {
     let mut screen = long();
     let word = "many words that are wrapped ".repeat(40);
-    screen.says(&word);
+    screen.model_writes(&word);
     screen.resize(100, 24);
     screen.frame();
     screen.press("shift+up");
@@ -150,8 +150,8 @@ fn scrolling_after_a_resize_goes_by_rows() {
 fn messages_are_gone_through_one_by_one() {
     let mut app = App::new();
     for number in 0..5 {
-        app.taken_up(&format!("question {number}"));
-        app.says(&paragraphs(0..20));
+        app.accept_message(&format!("question {number}"));
+        app.model_writes(&paragraphs(0..20));
         app.ends(Ending::Done);
     }
     let mut screen = app.on(60, 20);
@@ -205,7 +205,7 @@ fn the_wheel_scrolls_what_is_under_no_dialog() {
 #[test]
 fn a_call_that_is_clicked_opens_where_it_is() {
     let mut app = App::working();
-    app.says(&paragraphs(0..30));
+    app.model_writes(&paragraphs(0..30));
     app.tool("a", "Bash")
         .queued(json!({"command": "seq 40"}))
         .running()
@@ -228,7 +228,7 @@ fn a_call_that_is_clicked_opens_where_it_is() {
 /// A message whose answer is longer than the screen, while it is being written.
 fn long_answer() -> Screen {
     let mut screen = App::working().on(60, 16);
-    screen.hear(TurnEvent::Text("a line of the answer\n\n".repeat(40)));
+    screen.turn_event(TurnEvent::Text("a line of the answer\n\n".repeat(40)));
     screen.frame();
     screen
 }

@@ -9,8 +9,8 @@ use crate::ui::rig::Screen;
 fn conversation() -> Screen {
     let mut app = App::new();
     for number in 0..20 {
-        app.taken_up(&format!("Question {number}"));
-        app.says(&format!(
+        app.accept_message(&format!("Question {number}"));
+        app.model_writes(&format!(
             "The answer to number {number} is needle and NEEDLE.\n"
         ));
         app.ends(Ending::Done);
@@ -63,7 +63,7 @@ fn n_goes_down_and_wraps_and_capital_n_goes_back() {
 /// A long result and a thought, both folded, and a change.
 fn folded() -> Screen {
     let mut app = App::working();
-    app.hear(TurnEvent::Thinking("a needle perhaps".to_owned()));
+    app.turn_event(TurnEvent::Thinking("a needle perhaps".to_owned()));
     app.tool("a", "Bash")
         .arrives()
         .queued(serde_json::json!({"command": "ls"}))
@@ -76,7 +76,7 @@ fn folded() -> Screen {
         .running()
         .changes(change())
         .yielded();
-    app.says("That is all.\n");
+    app.model_writes("That is all.\n");
     app.ends(Ending::Done);
     app.on(60, 24)
 }

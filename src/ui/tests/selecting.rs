@@ -21,8 +21,8 @@ fn drag(screen: &mut Screen, from: &str, to: &str) -> Vec<Effect> {
 
 fn answer(text: &str) -> Screen {
     let mut app = App::working();
-    app.says(text);
-    app.hear(TurnEvent::Streamed);
+    app.model_writes(text);
+    app.turn_event(TurnEvent::Streamed);
     app.on(40, 24)
 }
 
@@ -40,7 +40,7 @@ fn wrapped_lines_are_copied_as_one() {
 #[test]
 fn decoration_is_left_out() {
     let mut app = App::working();
-    app.says("Look:\n\n```sh\nls -l\nls -a\n```\n");
+    app.model_writes("Look:\n\n```sh\nls -l\nls -a\n```\n");
     app.ends(Ending::Done);
     let mut screen = app.on(40, 24);
     drag(&mut screen, "fix", "ls -a");
@@ -153,13 +153,13 @@ fn a_selection_begins_at_what_was_found() {
 fn rows_that_were_never_visible_are_copied_too() {
     let text = numbered("line", 0..200, "\n\n");
     let mut app = App::working();
-    app.says("begin");
+    app.model_writes("begin");
     for number in 0..30 {
         app.tool(format!("{number}").as_str(), "Bash")
             .arrives()
             .queued(json!({"command": format!("echo {number}")}))
             .completes("x");
-        app.says(&text);
+        app.model_writes(&text);
     }
     app.ends(Ending::Done);
     let mut screen = app.on(40, 24);

@@ -5,13 +5,14 @@ use serde_json::json;
 
 use crate::app::pointer::PointerKind;
 use crate::app::rig::App;
+use crate::protocol::todo::{Todo, TodoStatus};
 use crate::protocol::{CallOutcome, Ending, TurnEvent};
 use crate::ui::rig::Screen;
 
 /// Two at work, one that is done.
 fn three() -> App {
     let mut app = App::working();
-    app.says("I'll split this in three.");
+    app.model_writes("I'll split this in three.");
     app.tool("app", "Read")
         .queued(json!({"file_path": "app.py"}))
         .running()
@@ -21,14 +22,14 @@ fn three() -> App {
     for name in ["find all callers", "write the tests", "check the docs"] {
         app.starts_agent(name, false);
     }
-    app.hear(TurnEvent::Streamed);
+    app.turn_event(TurnEvent::Streamed);
     app.nested("find all callers", "grep", "Grep")
         .queued(json!({"pattern": "total\\("}))
         .running()
         .takes(900)
         .completes("a\nb\nc\n")
         .yielded();
-    app.spends_as("find all callers", 3_120);
+    app.subagent_uses("find all callers", 3_120);
     app.nested("find all callers", "read", "Read")
         .queued(json!({"file_path": "src/report.py"}))
         .running();
@@ -37,7 +38,7 @@ fn three() -> App {
         .running()
         .takes(2_000)
         .completes("README.md");
-    app.spends_as("check the docs", 12_000);
+    app.subagent_uses("check the docs", 12_000);
     app.agent_ends(
         "check the docs",
         "README needs **one line**; nothing else mentions `total()`.",
@@ -112,7 +113,7 @@ fn words_are_searched_for_in_the_conversation_in_view() {
 fn the_main_conversation_keeps_its_scroll_position() {
     let mut app = three();
     for number in 0..60 {
-        app.says(&format!("\n\nparagraph {number}"));
+        app.model_writes(&format!("\n\nparagraph {number}"));
     }
     let mut screen = app.on(80, 24);
     screen.press("pgup pgup");
@@ -128,7 +129,7 @@ fn one_in_the_background_is_listed_with_what_it_does() {
     let mut app = App::working();
     app.starts_agent("check the docs", true);
     app.tool("check the docs", "Task")
-        .comes_to(CallOutcome::Backgrounded, "The subagent works")
+        .ends_as(CallOutcome::Backgrounded, "The subagent works")
         .yielded();
     app.ends(Ending::Done);
     app.nested("check the docs", "ls", "LS")
@@ -139,12 +140,35 @@ fn one_in_the_background_is_listed_with_what_it_does() {
     let line = screen.lines_with("in background").join("\n");
     assert!(line.contains("check the docs"), "{line}");
     assert!(line.contains("LS docs · 1 call"), "{line}");
+    screen.subagent_uses("check the docs", 3_120);
     screen.types("/tasks");
     screen.press("enter");
     let shown = screen.text();
-    assert!(shown.contains("running 3s"), "{shown}");
+    assert!(shown.contains("running 3s · 3.1k tokens"), "{shown}");
     assert!(shown.contains("LS docs"), "{shown}");
     screen.press("enter");
     let shown = screen.text();
     assert!(shown.contains("explore agent · 3s · 1 call"), "{shown}");
+}
+
+#[test]
+fn its_planned_steps_are_shown_with_its_conversation_only() {
+    let mut app = three();
+    let step = |content: &str, status| Todo {
+        content: content.to_owned(),
+        status,
+        active_form: format!("{content} now"),
+    };
+    let steps = vec![
+        step("find them", TodoStatus::Completed),
+        step("count them", TodoStatus::Pending),
+    ];
+    app.subagent_event("find all callers", TurnEvent::Planned(steps));
+    let mut screen = app.on(100, 30);
+    assert!(!screen.text().contains("count them"));
+    screen.press("ctrl+t home down enter");
+    assert_eq!(screen.lines_with("○ count them").len(), 1);
+    screen.frame();
+    screen.press("esc");
+    assert!(!screen.text().contains("count them"));
 }

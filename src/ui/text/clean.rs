@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthChar;
 use crate::text::{is_hidden, is_intended, is_joiner_between, is_odd_space, number, picture};
 use crate::theme::{Role, Theme};
 
-use super::alike::{Alike, alike};
+use super::lookalike::{Lookalike, lookalikes};
 use super::width::{graphemes, width};
 
 /// The default distance of tab stops.
@@ -42,7 +42,7 @@ pub fn clean_line(line: &str, tab: usize) -> Cow<'_, str> {
 pub fn reveal(line: &str, theme: &Theme) -> Line<'static> {
     let mut spans = Vec::new();
     let mut shown = 0;
-    for Alike { at, letter, .. } in alike(line) {
+    for Lookalike { at, letter, .. } in lookalikes(line) {
         spans.extend(reveal_hidden(&line[shown..at], theme).spans);
         spans.push(Span::styled(number(letter), theme.style(Role::Escaped)));
         shown = at + letter.len_utf8();

@@ -74,7 +74,7 @@ fn escaped(address: &str) -> String {
 /// Turns the URLs in a line into links, except those that are one already and those that `is_open` says may still grow.
 pub fn link_addresses(
     line: Line<'static>,
-    look: Style,
+    link_style: Style,
     is_open: impl Fn(&str) -> bool,
 ) -> (Line<'static>, Vec<Link>) {
     let has_one = |span: &Span| memmem::find(span.content.as_bytes(), MARK).is_some();
@@ -96,7 +96,7 @@ pub fn link_addresses(
                 continue;
             };
             spans.push(Span::styled(text[at..range.start].to_owned(), span.style));
-            let style = found.id.put_on(span.style.patch(look));
+            let style = found.id.put_on(span.style.patch(link_style));
             spans.push(Span::styled(address.to_owned(), style));
             links.push(found);
             at = range.end;

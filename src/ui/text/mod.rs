@@ -4,17 +4,17 @@
 //! those of `Buffer::set_line`, so what is measured here is what gets painted. Pure functions; the caller chooses
 //! styles.
 
-mod alike;
 mod clean;
 mod link;
+mod lookalike;
 mod row;
 mod truncate;
 mod width;
 mod wrap;
 
-pub use alike::note as note_letters;
 pub use clean::{Cleaner, TAB, clean, clean_line, reveal, reveal_hidden};
 pub use link::{Link, Targets, attach, link_addresses, without_punctuation};
+pub use lookalike::{Lookalike, alike_in_file, lookalikes, note as note_letters};
 pub use row::Row;
 pub use truncate::{truncate, truncate_middle};
 pub use width::{graphemes, width};

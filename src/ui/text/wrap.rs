@@ -153,7 +153,7 @@ fn take(text: &mut [Span<'static>], cut: &Cut, out: &mut Vec<Span<'static>>) {
 }
 
 /// Where the current row could end.
-struct Chance {
+struct BreakPoint {
     /// The end of its text, before spaces.
     end: Place,
     /// Where the next row starts, and how many cells of this row are before that.
@@ -176,7 +176,7 @@ struct Breaker<'text> {
     column: usize,
     /// The run of spaces at its end, and the last place where it could be broken.
     spaces: Option<(Place, u16)>,
-    chance: Option<Chance>,
+    break_point: Option<BreakPoint>,
     blank: bool,
 }
 
@@ -192,7 +192,7 @@ impl<'text> Breaker<'text> {
             glue: 0,
             column: 0,
             spaces: None,
-            chance: None,
+            break_point: None,
             blank: true,
         }
     }
@@ -235,14 +235,14 @@ impl<'text> Breaker<'text> {
         let (column, next) = (self.column, here);
         let (is_space, follows_space) = (cluster.0 == " ", before.0 == " ");
         if let Some((end, glue)) = self.spaces.take() {
-            self.chance = Some(Chance {
+            self.break_point = Some(BreakPoint {
                 end,
                 next,
                 column,
                 glue,
             });
         } else if column > 0 && (follows_space && !is_space || may_break_between(before, cluster)) {
-            self.chance = Some(Chance {
+            self.break_point = Some(BreakPoint {
                 end: here,
                 next,
                 column,
@@ -251,14 +251,18 @@ impl<'text> Breaker<'text> {
         }
         // A space belongs to the word before it; further ones may begin a row.
         if is_space && follows_space {
-            self.chance = None;
+            self.break_point = None;
         }
         if self.column + cells > self.room
-            && let Some(chance) = self.chance.take()
-            && !self.is_endless(&chance, here)
+            && let Some(break_point) = self.break_point.take()
+            && !self.is_endless(&break_point, here)
         {
-            self.end_row(chance.end);
-            self.begin_row(chance.next, self.column - chance.column, chance.glue);
+            self.end_row(break_point.end);
+            self.begin_row(
+                break_point.next,
+                self.column - break_point.column,
+                break_point.glue,
+            );
         }
         if self.column + cells > self.room && self.column > 0 {
             self.end_row(here);
@@ -268,11 +272,11 @@ impl<'text> Breaker<'text> {
     }
 
     /// Whether the word that began at a chance is too long for any row, and can be cut here.
-    fn is_endless(&self, chance: &Chance, here: Place) -> bool {
+    fn is_endless(&self, break_point: &BreakPoint, here: Place) -> bool {
         if self.policy == Spaces::Dropped {
             return false;
         }
-        let mut cells = self.column - chance.column;
+        let mut cells = self.column - break_point.column;
         for (index, span) in self.text.iter().enumerate().skip(here.span) {
             let from = if index == here.span { here.byte } else { 0 };
             for (cluster, more) in graphemes(&span.content[from..]) {
@@ -301,7 +305,7 @@ impl<'text> Breaker<'text> {
         self.column = column;
         self.glue = glue;
         self.room = self.rest;
-        self.chance = None;
+        self.break_point = None;
     }
 }
 

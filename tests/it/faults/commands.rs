@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::held::{assert_held, leave, peak_memory, play};
+use super::invariants::{assert_invariants, leave, peak_memory, play};
 use crate::support::program::finish;
 use crate::support::pty::script;
 use crate::support::server::wait_for_some;
@@ -44,7 +44,7 @@ fn b1_a_flood_of_output_is_cut_and_fills_no_memory() {
         let number = number.and_then(rustix::process::Pid::from_raw);
         pid.set(number.expect("a number")).expect("set once");
         let output = finish(child);
-        assert_held(&program, &output);
+        assert_invariants(&program, &output);
         assert_eq!(output.stdout, "done\n", "{flood}: {output:?}");
         let result = &wire.results(&server.bodies()[1])[0].1;
         assert!(result.len() < 100_000, "{flood}: {}", result.len());
@@ -197,9 +197,9 @@ fn b8_a_missing_working_directory_is_reported_and_left() {
         "echo here >mark; pwd",
     ]);
     assert!(results[0].contains("a/b"), "{results:?}");
-    let told = results[2].contains("no longer") || results[2].contains("gone");
+    let logged = results[2].contains("no longer") || results[2].contains("gone");
     let back = results[2].trim_end().ends_with("work");
-    assert!(told || back, "{results:?}");
+    assert!(logged || back, "{results:?}");
     assert_eq!(program.read("mark"), "here\n", "{results:?}");
 }
 
@@ -289,7 +289,7 @@ fn d6_b9_commands_of_a_headless_run_end_when_it_is_killed_or_crashes() {
             let _ = rustix::process::kill_process(pid, signal);
             child.try_wait().expect("a child")
         });
-        super::held::assert_nothing_left(&program);
-        super::held::assert_whole(&program);
+        super::invariants::assert_nothing_left(&program);
+        super::invariants::assert_whole(&program);
     }
 }

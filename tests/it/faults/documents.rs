@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
-use super::held::{Played, play};
+use super::invariants::{Played, play};
 use crate::support::Program;
 
 fn read(path: &str) -> (&'static str, Value) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-use super::held::{assert_held, assert_screen_held, leave};
+use super::invariants::{assert_invariants, assert_screen_invariants, leave};
 use crate::support::program::{files_below, finish};
 use crate::support::pty::script;
 use crate::support::{Output, Program, Pty};
@@ -17,7 +17,7 @@ const FIND: [&str; 4] = ["-p", "find *.rs", "--provider", "builtin"];
 /// It ended by itself with success, and everything held.
 fn assert_calm(program: &Program, output: &Output) {
     assert_eq!(output.code, Some(0), "{output:?}");
-    assert_held(program, output);
+    assert_invariants(program, output);
 }
 
 fn pipe(path: &Path) {
@@ -71,7 +71,7 @@ fn f9_typing_an_at_sign_where_the_ignore_file_never_ends_finds_files_and_says_so
     tui.wait_for("an ignore file is not used");
     let end = tui.send("\x03\x03\x03").exit();
     assert_eq!(end.code, 0);
-    assert_screen_held(&tui, &end);
+    assert_screen_invariants(&tui, &end);
 }
 
 /// A conversation of one exchange, on the screen.
@@ -134,7 +134,7 @@ fn x6_a_session_whose_file_is_removed_before_the_end_is_there_after_it() {
 }
 
 /// The session can be continued, and holds each of these once.
-fn assert_can_be_resumed(program: Program, said: &[&str]) {
+fn assert_can_be_resumed(program: Program, printed: &[&str]) {
     let provider = format!(
         "script:{}",
         program.workspace().with_file_name("script.toml").display()
@@ -145,7 +145,7 @@ fn assert_can_be_resumed(program: Program, said: &[&str]) {
     let mut tui = Pty::spawn_in(program, &["-c", "--provider", &provider], 100, 40);
     tui.wait_for("and then?");
     let screen = tui.screen();
-    for text in said {
+    for text in printed {
         assert_eq!(count(&screen, text), 1, "{text}: {screen}");
     }
 }
@@ -213,7 +213,7 @@ fn f2_missing_parts_of_a_resumed_session_are_reported() {
             "written by a newer agent-tui",
         ),
     ];
-    for (harm, said) in harms {
+    for (harm, printed) in harms {
         let program = Program::new();
         program.put("src/main.rs", "");
         assert_calm(&program, &program.run(&FIND));
@@ -222,11 +222,11 @@ fn f2_missing_parts_of_a_resumed_session_are_reported() {
         fs::write(&path, harmed).expect("written");
         let output = program.run(&["-c", "-p", "find *.rs", "--provider", "builtin"]);
         assert_calm(&program, &output);
-        assert!(output.stderr.contains(said), "{said}: {output:?}");
+        assert!(output.stderr.contains(printed), "{printed}: {output:?}");
         assert_eq!(
             count(&program.session_log(), "\"kind\":\"user\""),
             2,
-            "{said}"
+            "{printed}"
         );
     }
     let program = Program::new();
@@ -318,6 +318,6 @@ fn b13_a_missing_home_is_not_created_and_is_reported() {
     let output = finish(command.spawn().expect("it starts"));
     assert_calm(&program, &output);
     assert!(!home.exists());
-    let said = format!("the home directory `{}` does not exist", home.display());
-    assert!(output.stderr.contains(&said), "{output:?}");
+    let text = format!("the home directory `{}` does not exist", home.display());
+    assert!(output.stderr.contains(&text), "{output:?}");
 }

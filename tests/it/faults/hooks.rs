@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::held::{assert_held, play};
+use super::invariants::{assert_invariants, play};
 use crate::support::wire::{bash, text};
 use crate::support::{Output, Program, Server, Wire};
 
@@ -28,7 +28,7 @@ fn run_in(
     replies.extend(vec![wire.reply(&[text("done")]); 20]);
     let server = Server::start(replies);
     let output = program.ask(&server, wire, &[&["-p", "go"], more].concat());
-    assert_held(&program, &output);
+    assert_invariants(&program, &output);
     (program, server, output)
 }
 
@@ -120,25 +120,25 @@ fn g2_g3_g6_a_hook_of_any_event_that_misbehaves_lets_the_run_end() {
 #[test]
 fn g4_neither_a_yes_nor_a_rewrite_of_a_hook_overrides_a_rule() {
     let answer = |output: &serde_json::Value| {
-        let said = json!({"hookSpecificOutput": output}).to_string();
-        format!("echo '{said}'")
+        let text = json!({"hookSpecificOutput": output}).to_string();
+        format!("echo '{text}'")
     };
     let yes = json!({"hookEventName": "PreToolUse", "permissionDecision": "allow"});
     let mut other = yes.clone();
     other["updatedInput"] = json!({"command": "touch forbidden"});
     let mut harmless = yes.clone();
     harmless["updatedInput"] = json!({"command": "touch other"});
-    for (said, rule, made) in [
+    for (text, rule, made) in [
         (&yes, "Bash(touch made)", None),
         (&other, "Bash(touch forbidden)", None),
         (&harmless, "Bash(touch forbidden)", Some("other")),
     ] {
         let rules = ["--deny", rule];
         let (program, server, _) =
-            run_in(Program::new(), "PreToolUse", &answer(said), 20.0, &rules);
+            run_in(Program::new(), "PreToolUse", &answer(text), 20.0, &rules);
         let found = ["made", "forbidden", "other"].into_iter();
         let found: Vec<&str> = found.filter(|name| program.path(name).exists()).collect();
-        assert_eq!(found, made.as_slice(), "{said}");
+        assert_eq!(found, made.as_slice(), "{text}");
         let results = Wire::Anthropic.results(&server.bodies()[1]);
         assert!(
             made.is_some() || results[0].1.contains("denied"),

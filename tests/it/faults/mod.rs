@@ -1,5 +1,5 @@
 //! Faults played on the whole program. After each of them it says what happened and how to continue, loses nothing,
-//! restores the terminal, leaves nothing running, and prints no text of a panic. [`held`] asserts that.
+//! restores the terminal, leaves nothing running, and prints no text of a panic. [`invariants`] asserts that.
 //!
 //! Each has a letter for what misbehaves (A the model's server, B commands, C files, D the terminal, F sessions and
 //! settings, G hooks, H load, X others) and a number; the names of its tests begin with both. A test may play several.
@@ -9,7 +9,7 @@
 //! | A1 | a stream cut inside text | `wire::a1` |
 //! | A2 | a stream cut inside a call | `wire::a2` |
 //! | A3 | a stream without its last event | `wire::a3` |
-//! | A4 | malformed events and arguments | `talk::a4`, `wire::a4` |
+//! | A4 | malformed events and arguments | `conversation::a4`, `wire::a4` |
 //! | A5 | broken and split characters | `wire::a5` |
 //! | A6 | a slow drip | `stream::a6` |
 //! | A7 | headers, then silence | `stream::a7` |
@@ -19,7 +19,7 @@
 //! | A11 | a server that is not reached, or not the right one | `stream::a11` |
 //! | A12 | a connection reset while a tool runs | `stream::a12` |
 //! | A13 | endless lines, countless pieces | `stream::a13`, `wire::a13` |
-//! | A14 | unknown, empty and repeated events, blocks and ids | `talk::a14`, `wire::a14` |
+//! | A14 | unknown, empty and repeated events, blocks and ids | `conversation::a14`, `wire::a14` |
 //! | A15 | inputs of the wrong shape and depth | `wire::a15` |
 //! | A16 | a body that is no stream, a redirect | `stream::a16`, `wire::a16` |
 //! | A17 | 200 calls in one answer | `wire::a17` |
@@ -37,7 +37,7 @@
 //! | B10 | every way for a command to end | `commands::b10` |
 //! | B11 | odd and long commands | `commands::b11` |
 //! | B12 | 20 commands in the background | `commands::b12` |
-//! | B13 | odd environments and homes | `files::b13`, `surroundings::b13` |
+//! | B13 | odd environments and homes | `files::b13`, `environment::b13` |
 //! | C1 | what is no file, or too long | `documents::c1`, `files::c1` |
 //! | C2 | files of the kernel | `documents::c2` |
 //! | C3 | files too large for memory | `documents::c3` |
@@ -57,11 +57,11 @@
 //! | D2 | a question on a tiny screen | `screen::d2` |
 //! | D3 | a huge screen, a long transcript | `screen::d3` |
 //! | D4 | stopped, in the background, and back | `terminal::d4` |
-//! | D5 | streams and terminals that go, or never end | `screen::d5`, `surroundings::d5`, `talk::d5` |
+//! | D5 | streams and terminals that go, or never end | `screen::d5`, `environment::d5`, `conversation::d5` |
 //! | D6 | signals, crashes, kills | `commands::d6`, `terminal::d6` |
 //! | D7 | panics and failed allocations | `terminal::d7` |
 //! | D8 | a terminal that does not read | `screen::d8` |
-//! | D9 | no terminal, or hardly one | `screen::d9`, `surroundings::d9` |
+//! | D9 | no terminal, or hardly one | `screen::d9`, `environment::d9` |
 //! | D10 | pastes | `screen::d10` |
 //! | D11 | keys on their way | `screen::d11` |
 //! | D12 | noise as input | `screen::d12` |
@@ -71,11 +71,11 @@
 //! | F2 | damaged logs | `files::f2`, `sessions::f2` |
 //! | F3 | a full disk | `files::f3` |
 //! | F4 | two programs, one session | `sessions::f4` |
-//! | F5 | broken settings | `sessions::f5`, `talk::f5` |
+//! | F5 | broken settings | `sessions::f5`, `conversation::f5` |
 //! | F6 | broken rules | `sessions::f6` |
-//! | F7 | settings that change while it runs | `talk::f7` |
+//! | F7 | settings that change while it runs | `conversation::f7` |
 //! | F8 | 20 programs at once | `sessions::f8` |
-//! | F9 | hostile places to start in | `files::f9`, `surroundings::f9`, `terminal::f9` |
+//! | F9 | hostile places to start in | `files::f9`, `environment::f9`, `terminal::f9` |
 //! | F10 | logs of other versions | `sessions::f10` |
 //! | F11 | logs that others could read | `sessions::f11` |
 //! | F12 | keys in all that is written | `sessions::f12` |
@@ -93,16 +93,16 @@
 //! | X6 | a session whose file is lost | `files::x6` |
 
 mod commands;
+mod conversation;
 mod documents;
+mod environment;
 mod files;
-mod held;
 mod hooks;
+mod invariants;
 mod scarcity;
 mod screen;
 mod sessions;
 mod stream;
-mod surroundings;
-mod talk;
 mod terminal;
 mod trees;
 mod wire;

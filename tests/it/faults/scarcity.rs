@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-use super::held::{assert_screen_held, leave};
+use super::invariants::{assert_screen_invariants, leave};
 use super::terminal::guard_of;
 use crate::support::pty::script;
 use crate::support::server::wait_for_some;
@@ -64,12 +64,12 @@ fn b7_without_threads_it_says_what_could_not_start_and_how_to_continue() {
         let who = as_limited_user(&program);
         let mut tui = spawn(program, &who, &["bash", "-c", &shell, BINARY]);
         let end = tui.exit();
-        let said = end.screen.contents().replace('\n', "");
-        assert_eq!(end.code, 2, "{said}");
-        assert!(said.contains("can't start threads"), "{said}");
-        assert!(said.contains("`ulimit -u`"), "{said}");
-        assert!(!said.contains("internal error"), "{said}");
-        assert_screen_held(&tui, &end);
+        let output = end.screen.contents().replace('\n', "");
+        assert_eq!(end.code, 2, "{output}");
+        assert!(output.contains("can't start threads"), "{output}");
+        assert!(output.contains("`ulimit -u`"), "{output}");
+        assert!(!output.contains("internal error"), "{output}");
+        assert_screen_invariants(&tui, &end);
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::held::{assert_held, assert_screen_held, leave, peak_memory};
+use super::invariants::{assert_invariants, assert_screen_invariants, leave, peak_memory};
 use crate::screen::armed;
 use crate::support::program::finish;
 use crate::support::pty::script;
@@ -99,15 +99,15 @@ fn d5_a_closed_terminal_stops_running_calls_and_the_session_is_saved() {
     let end = tui.close().exit();
     assert_eq!(end.code, 129);
     assert!(end.took < Duration::from_secs(10), "{:?}", end.took);
-    super::held::assert_nothing_left(tui.program());
+    super::invariants::assert_nothing_left(tui.program());
     let program = tui.into_program();
-    super::held::assert_whole(&program);
+    super::invariants::assert_whole(&program);
     let model = format!(
         "script:{}",
         program.workspace().with_file_name("script.toml").display()
     );
     let output = program.run(&["-c", "-p", "and?", "--provider", &model]);
-    assert_held(&program, &output);
+    assert_invariants(&program, &output);
     assert!(program.session_log().contains("I begin."));
 }
 
@@ -122,10 +122,10 @@ fn d5_a_closed_pipe_ends_a_headless_run() {
         .expect("it starts");
     drop(child.stdout.take());
     let output = finish(child);
-    assert_held(&program, &output);
+    assert_invariants(&program, &output);
     // The input ends before it contains anything.
     let output = program.run_with_input(&["-p", "--provider", "builtin"], b"");
-    assert_held(&program, &output);
+    assert_invariants(&program, &output);
     assert_eq!(output.code, Some(2));
 }
 
@@ -162,7 +162,7 @@ fn d9_without_a_usable_terminal_it_explains_headless_mode() {
             end.screen.contents()
         );
         assert!(!end.bytes.contains(&0x1b), "no escapes: {kind}");
-        assert_screen_held(&tui, &end);
+        assert_screen_invariants(&tui, &end);
     }
     for kind in ["vt100", "xterm", "nonsense-terminal", "linux"] {
         let odd = [("TERM", kind), ("LC_ALL", "C"), ("NO_COLOR", "1")];
@@ -172,7 +172,7 @@ fn d9_without_a_usable_terminal_it_explains_headless_mode() {
     }
     let program = Program::new();
     let output = program.run(BUILTIN);
-    assert_held(&program, &output);
+    assert_invariants(&program, &output);
     assert!(
         output.stderr.contains("hint: without a terminal, use -p"),
         "{output:?}"
@@ -219,7 +219,7 @@ fn d11_keys_typed_ahead_answer_no_question() {
         assert!(!tui.program().path("made.txt").exists(), "{keys:?}");
         let end = tui.signal(Signal::TERM).exit();
         assert_eq!(end.code, 143);
-        assert_screen_held(&tui, &end);
+        assert_screen_invariants(&tui, &end);
     }
 }
 
@@ -250,7 +250,7 @@ fn d12_noise_from_the_keyboard_leaves_it_usable() {
     }
     let end = tui.send("\x1b[201~\x1b\\").signal(Signal::TERM).exit();
     assert_eq!(end.code, 143);
-    assert_screen_held(&tui, &end);
+    assert_screen_invariants(&tui, &end);
 }
 
 /// Trailing blanks don't matter.

@@ -8,7 +8,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::held::{assert_held, assert_nothing_left, assert_whole};
+use super::invariants::{assert_invariants, assert_nothing_left, assert_whole};
 use crate::support::program::{files_below, finish};
 use crate::support::server::wait_for_some;
 use crate::support::wire::{bash, text};
@@ -19,7 +19,7 @@ const BYPASS: [&str; 2] = ["--permission-mode", "bypassPermissions"];
 
 fn ask(program: &Program, server: &Server, arguments: &[&str]) -> Output {
     let output = program.ask(server, WIRE, &[arguments, &BYPASS].concat());
-    assert_held(program, &output);
+    assert_invariants(program, &output);
     output
 }
 
@@ -110,7 +110,7 @@ fn f2_anything_in_place_of_a_session_is_reported() {
         fs::remove_file(&path).expect("removed");
         harm(&path);
         let output = program.ask(&server, WIRE, &["-p", "go on", "--resume", &id]);
-        assert_held(&program, &output);
+        assert_invariants(&program, &output);
         assert!(output.stderr.contains("session"), "{output:?}");
     }
 }
@@ -132,7 +132,7 @@ fn f4_a_session_in_use_is_not_written_to_by_two() {
     assert!(refused.stderr.contains("--fork"), "{refused:?}");
     program.put("go", "");
     let output = finish(busy);
-    assert_held(&program, &output);
+    assert_invariants(&program, &output);
     assert_eq!(output.stdout, "First done.\n");
     assert!(!program.session_log().contains("me too"));
 }
@@ -163,7 +163,7 @@ fn f5_broken_settings_let_nothing_run_and_are_not_changed() {
             "--allow",
             "Bash",
         ]);
-        assert_held(&program, &output);
+        assert_invariants(&program, &output);
         assert_eq!(output.code, Some(2), "{about}: {output:?}");
         assert!(
             output.stderr.contains("settings.json"),
@@ -186,7 +186,7 @@ fn f5_broken_settings_let_nothing_run_and_are_not_changed() {
         "--allow",
         "Bash",
     ]);
-    assert_held(&program, &output);
+    assert_invariants(&program, &output);
     assert!(!program.path("made").exists(), "{output:?}");
 }
 
@@ -216,7 +216,7 @@ fn f5_things_in_the_place_of_settings_let_nothing_run() {
                 "--allow",
                 "Bash",
             ]);
-            assert_held(&program, &output);
+            assert_invariants(&program, &output);
             assert_eq!(output.code, Some(2), "{name}: {output:?}");
             assert!(output.stderr.contains(name), "{name}: {output:?}");
             assert!(!program.path("made").exists(), "{name}");
@@ -240,7 +240,7 @@ fn f6_invalid_rules_are_named_and_an_invalid_deny_rule_is_an_error() {
                 "Bash",
             ];
             let output = program.run(&arguments);
-            assert_held(&program, &output);
+            assert_invariants(&program, &output);
             let about = format!("{list} {rule:?}: {output:?}");
             assert!(output.stderr.contains("settings.json"), "{about}");
             assert_eq!(program.path("made").exists(), runs, "{about}");
@@ -264,7 +264,7 @@ fn f6_invalid_rules_are_named_and_an_invalid_deny_rule_is_an_error() {
         "--allow",
         "Bash",
     ]);
-    assert_held(&program, &output);
+    assert_invariants(&program, &output);
     assert!(!program.path("made").exists(), "{output:?}");
 }
 
@@ -370,6 +370,6 @@ fn f12_no_key_is_saved_or_printed() {
         !everything.replace(own, "").contains("sk-secret-a"),
         "{everything}"
     );
-    let told = WIRE.results(&server.bodies()[1]);
-    assert!(!told[0].1.contains("sk-secret"), "{told:?}");
+    let logged = WIRE.results(&server.bodies()[1]);
+    assert!(!logged[0].1.contains("sk-secret"), "{logged:?}");
 }

@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::json;
 
-use super::held::{assert_held, leave};
+use super::invariants::{assert_invariants, leave};
 use crate::support::program::finish;
 use crate::support::server::wait_for_some;
 use crate::support::wire::{bash, text};
@@ -33,7 +33,7 @@ fn ask(program: &Program, server: &Server, wire: Wire, settings: &str) -> Output
         &file,
     ];
     let output = program.ask(server, wire, &[&["-p", "go"], &mode[..]].concat());
-    assert_held(program, &output);
+    assert_invariants(program, &output);
     output
 }
 
@@ -181,7 +181,7 @@ fn ask_at(url: &str) -> Output {
             .spawn()
             .expect("it starts"),
     );
-    assert_held(&program, &output);
+    assert_invariants(&program, &output);
     assert_eq!(output.code, Some(1), "{url}: {output:?}");
     assert!(output.stderr.contains("hint: "), "{url}: {output:?}");
     output
@@ -405,7 +405,7 @@ fn a19_a_program_that_was_stopped_in_mid_stream_continues_where_it_was() {
     go.store(true, Ordering::SeqCst);
     kill_process(pid, Signal::CONT).expect("it runs");
     let output = finish(child);
-    assert_held(&program, &output);
+    assert_invariants(&program, &output);
     assert_eq!(output.stdout, "first half, second half\n", "{output:?}");
     assert_eq!(server.bodies().len(), 1);
 }

@@ -3,7 +3,7 @@
 use rustix::process::{Pid, Signal};
 use serde_json::json;
 
-use super::held::{assert_nothing_left, assert_screen_held, peak_memory, processes};
+use super::invariants::{assert_nothing_left, assert_screen_invariants, peak_memory, processes};
 use crate::support::pty::{End, script};
 use crate::support::server::wait_for_some;
 use crate::support::{Program, Pty};
@@ -17,8 +17,9 @@ pub fn guard_of(program: Pid) -> Option<Pid> {
     let parent = format!(" {} ", program.as_raw_nonzero());
     processes().into_iter().find_map(|process| {
         let stat = std::fs::read_to_string(process.join("stat")).ok()?;
-        let (name, rest) = stat.rsplit_once(')')?;
-        let ours = name.ends_with(&format!("({GUARD}")) && rest[2..].starts_with(&parent);
+        let (_, rest) = stat.rsplit_once(')')?;
+        let command = std::fs::read_to_string(process.join("cmdline")).ok()?;
+        let ours = command.contains(GUARD) && rest[2..].starts_with(&parent);
         let number = process.file_name()?.to_str()?.parse().ok()?;
         Pid::from_raw(number).filter(|_| ours)
     })
@@ -67,7 +68,7 @@ fn d6_every_terminating_signal_ends_it_cleanly() {
         let mut tui = working(&[]);
         let end = tui.signal(signal).exit();
         assert_eq!(end.code, code, "{signal:?}");
-        assert_screen_held(&tui, &end);
+        assert_screen_invariants(&tui, &end);
         let left = end.screen.contents();
         assert!(left.contains("Resume with: agent-tui --resume"), "{left}");
     }
@@ -109,9 +110,12 @@ fn d7_a_panic_on_top_of_a_panic_restores_the_terminal_once() {
     let end = tui.send("x").exit();
     end.assert_terminal_restored();
     assert_nothing_left(tui.program());
-    let said = end.screen.contents().replace('\n', "");
-    assert!(said.contains("resume with `agent-tui --resume 2"), "{said}");
-    assert!(said.contains("panic.log"), "{said}");
+    let output = end.screen.contents().replace('\n', "");
+    assert!(
+        output.contains("resume with `agent-tui --resume 2"),
+        "{output}"
+    );
+    assert!(output.contains("panic.log"), "{output}");
 }
 
 /// Whether a process is a zombie.
@@ -121,13 +125,16 @@ fn is_dead(pid: Pid) -> bool {
 }
 
 fn assert_repaired(tui: &Pty, end: &End) {
-    assert_screen_held(tui, end);
-    let said = end.screen.contents().replace('\n', "");
+    assert_screen_invariants(tui, end);
+    let output = end.screen.contents().replace('\n', "");
     assert!(
-        said.contains("error: agent-tui crashed or was killed"),
-        "{said}"
+        output.contains("error: agent-tui crashed or was killed"),
+        "{output}"
     );
-    assert!(said.contains("resume with `agent-tui --resume 2"), "{said}");
+    assert!(
+        output.contains("resume with `agent-tui --resume 2"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -157,7 +164,7 @@ fn d6_the_program_works_without_its_guard() {
     let end = tui.send("still here").wait_for("still here").send("\x03");
     let end = end.wait_gone("still here").send("\x03\x03").exit();
     assert_eq!(end.code, 0);
-    assert_screen_held(&tui, &end);
+    assert_screen_invariants(&tui, &end);
 }
 
 #[test]
@@ -175,7 +182,7 @@ fn d1_a_terminal_that_claims_a_monstrous_size_is_used_in_part() {
     assert!(memory < 300_000, "{memory} kB");
     let end = tui.resize(80, 24).wait_for(PROMPT).send("\x03\x03").exit();
     assert_eq!(end.code, 0);
-    assert_screen_held(&tui, &end);
+    assert_screen_invariants(&tui, &end);
 }
 
 #[test]
@@ -195,7 +202,7 @@ fn d4_it_is_drawn_again_after_the_background() {
     tui.wait_until(vt100::Screen::alternate_screen);
     let end = tui.send("\x03").wait_gone("a draft").send("\x03\x03");
     let end = end.wait_for("ended 0").exit();
-    assert_screen_held(&tui, &end);
+    assert_screen_invariants(&tui, &end);
 }
 
 #[test]
@@ -208,7 +215,7 @@ fn x3_a_terminal_that_an_editor_left_raw_is_restored_in_the_end() {
     let end = tui.wait_for("a draft").send("\x03").wait_gone("a draft");
     let end = end.send("\x03\x03").exit();
     assert_eq!(end.code, 0);
-    assert_screen_held(&tui, &end);
+    assert_screen_invariants(&tui, &end);
 }
 
 #[test]
@@ -236,7 +243,7 @@ fn x3_a_terminal_that_a_command_left_raw_is_restored_in_the_end() {
         };
         let end = tui.exit();
         assert_eq!(end.code, code);
-        assert_screen_held(&tui, &end);
+        assert_screen_invariants(&tui, &end);
     }
 }
 
@@ -254,7 +261,7 @@ fn g1_a_signal_during_a_hook_at_the_start_leaves_nothing() {
         wait_for_some(|| tui.program().path("started").exists().then_some(()));
         let end = tui.signal(signal).exit();
         assert!(end.code > 128, "{signal:?}");
-        assert_screen_held(&tui, &end);
+        assert_screen_invariants(&tui, &end);
     }
 }
 
@@ -282,5 +289,5 @@ fn f9_a_git_that_hangs_is_ended_with_the_program() {
     let mut tui = Pty::spawn_in(program, BUILTIN, 80, 24);
     let end = tui.wait_for(PROMPT).send("\x03\x03").exit();
     assert_eq!(end.code, 0);
-    assert_screen_held(&tui, &end);
+    assert_screen_invariants(&tui, &end);
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 
 use serde_json::{Value, json};
 
-use super::held::{Played, assert_held, play, play_with};
+use super::invariants::{Played, assert_invariants, play, play_with};
 use crate::support::Program;
 use crate::support::program::finish;
 use crate::support::pty::script;
@@ -79,7 +79,7 @@ fn c7_a_write_that_fails_leaves_the_old_file_and_names_the_step() {
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
     let output = finish(command.spawn().expect("it starts"));
-    assert_held(&program, &output);
+    assert_invariants(&program, &output);
     assert_eq!(output.result()["result"], "done", "{output:?}");
     assert_eq!(program.read("file"), "old\n");
     for (at, (_, input)) in calls.iter().enumerate().skip(1) {
@@ -129,7 +129,7 @@ fn c9_two_programs_that_edit_one_file_lose_nothing_that_they_report() {
     let file = program.read("file");
     let mut done = 0;
     for (who, output) in ["a", "b", "c"].into_iter().zip(&outputs) {
-        assert_held(&program, output);
+        assert_invariants(&program, output);
         for number in 0..EDITS {
             let line = format!("{who}-{number}-");
             let times = file.matches(&line).count();

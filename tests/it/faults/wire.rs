@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::held::assert_held;
+use super::invariants::assert_invariants;
 use crate::support::wire::{Part, bash, call, event, text};
 use crate::support::{Output, Piece, Program, Reply, Server, Wire};
 
@@ -22,7 +22,7 @@ const ONCE: [&str; 8] = [
 fn ask_once(program: &Program, server: &Server, wire: Wire) -> Output {
     program.put("once.json", r#"{"retries": 0}"#);
     let output = program.ask(server, wire, &ONCE);
-    assert_held(program, &output);
+    assert_invariants(program, &output);
     output
 }
 
@@ -146,10 +146,10 @@ fn a4_a14_events_that_make_no_sense_are_skipped_or_end_the_answer() {
                     "{wire:?} {frame:?}"
                 ),
                 Some(1) => {
-                    let said = output.result()["result"].to_string();
+                    let printed = output.result()["result"].to_string();
                     assert!(
-                        ran <= 1 && said.contains("provider"),
-                        "{wire:?} {frame:?}: {said}"
+                        ran <= 1 && printed.contains("provider"),
+                        "{wire:?} {frame:?}: {printed}"
                     );
                 }
                 _ => panic!("{wire:?} {frame:?}: {output:?}"),
@@ -163,9 +163,9 @@ fn a4_a14_events_that_make_no_sense_are_skipped_or_end_the_answer() {
 
 #[test]
 fn a5_a_stream_in_single_bytes_and_with_other_line_endings_reads_the_same() {
-    let said = "naïve – 日本語 👩‍👩‍👧 ok";
+    let printed = "naïve – 日本語 👩‍👩‍👧 ok";
     for wire in Wire::ALL {
-        let stream = wire.stream(&[text(said)]);
+        let stream = wire.stream(&[text(printed)]);
         let bytes = stream
             .bytes()
             .map(|byte| Piece::Bytes(vec![byte]))
@@ -178,7 +178,7 @@ fn a5_a_stream_in_single_bytes_and_with_other_line_endings_reads_the_same() {
         ] {
             let server = Server::start([reply]);
             let output = ask_once(&Program::new(), &server, wire);
-            assert_eq!(output.result()["result"], said, "{wire:?}: {output:?}");
+            assert_eq!(output.result()["result"], printed, "{wire:?}: {output:?}");
         }
     }
 }
@@ -312,7 +312,7 @@ fn a9_repeated_errors_of_any_shape_end_after_the_retries() {
         let settings = program.put("retries.json", r#"{"retries": 4}"#);
         let settings = settings.display().to_string();
         let output = program.ask(&server, wire, &["-p", "go", "--settings", &settings]);
-        assert_held(&program, &output);
+        assert_invariants(&program, &output);
         assert_eq!(
             (output.code, output.stdout.as_str()),
             (Some(1), ""),
@@ -345,7 +345,7 @@ fn a8_waits_that_make_no_sense_are_ignored() {
         let server = Server::start([error, wire.reply(&[text("fine")])]);
         let program = Program::new();
         let output = program.ask(&server, wire, &["-p", "go"]);
-        assert_held(&program, &output);
+        assert_invariants(&program, &output);
         assert_eq!(output.stdout, "fine\n", "{name}: {value}: {output:?}");
     }
 }
@@ -367,7 +367,7 @@ fn a13_a16_an_endless_line_and_a_body_that_is_no_stream_are_errors() {
         let server = Server::start([reply]);
         let output = ask_once(&Program::new(), &server, Wire::OpenAi);
         assert_eq!(output.code, Some(1), "{output:?}");
-        let said = output.result()["result"].to_string();
-        assert!(said.contains(words), "{words}: {said}");
+        let text = output.result()["result"].to_string();
+        assert!(text.contains(words), "{words}: {text}");
     }
 }

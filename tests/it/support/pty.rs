@@ -20,7 +20,7 @@ use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::program::Program;
-use super::server::{PATIENCE, wait_for_some};
+use super::server::{MAX_WAIT, wait_for_some};
 
 pub struct Pty {
     program: Program,
@@ -196,11 +196,11 @@ impl Pty {
         let (state, _) = self
             .seen
             .changed
-            .wait_timeout_while(state, PATIENCE, |state| !condition(state) && !state.over)
+            .wait_timeout_while(state, MAX_WAIT, |state| !condition(state) && !state.over)
             .expect("unpoisoned");
-        let (came, shown) = (condition(&state), state.parser.screen().contents());
+        let (is_met, shown) = (condition(&state), state.parser.screen().contents());
         drop(state);
-        assert!(came, "{what} has not come:\n{shown}\n");
+        assert!(is_met, "{what} has not come:\n{shown}\n");
         self
     }
 
@@ -297,7 +297,7 @@ impl Pty {
             let read = self
                 .seen
                 .changed
-                .wait_timeout_while(state, PATIENCE, |state| !state.over);
+                .wait_timeout_while(state, MAX_WAIT, |state| !state.over);
             drop(read.expect("unpoisoned"));
         }
         let driver_as_before = self

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// How long a test waits for something before it fails.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const MAX_WAIT: Duration = Duration::from_secs(20);
 
 pub struct Server {
     pub address: SocketAddr,
@@ -58,7 +58,7 @@ pub fn wait_for_some<T>(mut ask: impl FnMut() -> Option<T>) -> T {
         if let Some(answer) = ask() {
             return answer;
         }
-        assert!(since.elapsed() < PATIENCE, "it has not come");
+        assert!(since.elapsed() < MAX_WAIT, "it has not come");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -150,7 +150,7 @@ impl Server {
         let (received, late) = self
             .state
             .arrived
-            .wait_timeout_while(received, PATIENCE, |received| received.len() < count)
+            .wait_timeout_while(received, MAX_WAIT, |received| received.len() < count)
             .expect("unpoisoned");
         assert!(
             !late.timed_out(),
@@ -233,7 +233,7 @@ fn write_reply(mut connection: &TcpStream, reply: &Reply) -> std::io::Result<()>
                 let since = Instant::now();
                 while !condition() {
                     assert!(
-                        since.elapsed() < PATIENCE,
+                        since.elapsed() < MAX_WAIT,
                         "what the server waits for has not come"
                     );
                     std::thread::sleep(Duration::from_millis(1));

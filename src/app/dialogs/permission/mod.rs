@@ -18,7 +18,7 @@ use std::time::Instant;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tui_textarea::{CursorMove, TextArea};
 
-use super::DialogRest;
+use super::DialogLayout;
 use crate::app::diff::Diff;
 use crate::keymap::{Action, Context};
 use crate::protocol::{Answer, PermissionRequest};
@@ -178,6 +178,7 @@ impl PermissionDialog {
             Action::ChooseHunks => !self.progress.diffs.is_empty(),
             Action::AllowForSession | Action::AllowAlways => self.request.rule.is_some(),
             Action::WidenRule => self.wider().is_some(),
+            Action::AcceptFile | Action::RejectFile => self.progress.diffs.len() > 1,
             Action::SplitHunk => self
                 .picking()
                 .is_some_and(|picking| picking.choices().can_split(picking.at())),
@@ -232,7 +233,7 @@ impl PermissionDialog {
     }
 
     /// A dialog that covered it was closed: keys meant for that one must not answer this one.
-    pub fn uncover(&mut self, now: Instant) {
+    pub fn rearm(&mut self, now: Instant) {
         self.progress.arming = Arming::new(now);
     }
 
@@ -268,11 +269,11 @@ impl PermissionDialog {
     }
 
     /// Records what the layout reports about the current stage.
-    pub fn settle(&mut self, rest: DialogRest) {
+    pub fn record_layout(&mut self, layout: DialogLayout) {
         match (self.progress.stage, &mut self.progress.picking) {
-            (Stage::Hunks, Some(picking)) => picking.settle(rest),
+            (Stage::Hunks, Some(picking)) => picking.record_layout(layout),
             (Stage::Asking | Stage::Rule | Stage::Reason | Stage::Hunks, _) => {
-                self.progress.reading.settle(rest);
+                self.progress.reading.record_layout(layout);
             }
         }
     }

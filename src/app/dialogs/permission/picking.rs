@@ -1,8 +1,9 @@
 //! Decides the changes of files one by one, like `git add -p`.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::super::DialogRest;
+use super::super::DialogLayout;
 use super::reading::Reading;
 use crate::app::diff::{CONTEXT, Choice, Choices, Chosen, Diff};
 use crate::protocol::{Answer, LeftOut, PartOfFile};
@@ -59,8 +60,8 @@ impl Picking {
         self.obstacle().is_none()
     }
 
-    pub(super) fn settle(&mut self, rest: DialogRest) {
-        self.reading.settle(rest);
+    pub(super) fn record_layout(&mut self, layout: DialogLayout) {
+        self.reading.record_layout(layout);
         self.read[self.at] |= self.reading.has_reached_end();
     }
 
@@ -91,7 +92,32 @@ impl Picking {
             return Some(obstacle.into());
         }
         self.choices.set(self.at, Choice::Yes);
-        for index in self.at + 1..self.read.len() {
+        self.take_undecided(self.at + 1..self.read.len())
+    }
+
+    pub(super) fn skip_rest(&mut self) -> Notice {
+        self.choices.set_rest(self.at, Choice::No);
+        self.go_to_next()
+    }
+
+    /// Accepts this hunk and the undecided ones of its file, up to the first that has not been read.
+    pub(super) fn take_file(&mut self) -> Notice {
+        if let Some(obstacle) = self.obstacle() {
+            return Some(obstacle.into());
+        }
+        self.choices.set(self.at, Choice::Yes);
+        self.take_undecided(self.choices.file_of(self.at))
+    }
+
+    pub(super) fn leave_out_file(&mut self) -> Notice {
+        for index in self.choices.file_of(self.at) {
+            self.choices.set(index, Choice::No);
+        }
+        self.go_to_next()
+    }
+
+    fn take_undecided(&mut self, hunks: Range<usize>) -> Notice {
+        for index in hunks {
             if self.choices.hunks()[index].choice != Choice::Undecided {
                 continue;
             }
@@ -101,11 +127,6 @@ impl Picking {
             }
             self.choices.set(index, Choice::Yes);
         }
-        self.go_to_next()
-    }
-
-    pub(super) fn leave_out_rest(&mut self) -> Notice {
-        self.choices.set_rest(self.at, Choice::No);
         self.go_to_next()
     }
 

@@ -1,6 +1,6 @@
 //! How much of a text was visible, which decides whether it can be allowed.
 
-use super::super::DialogRest;
+use super::super::DialogLayout;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reading {
@@ -33,10 +33,10 @@ impl Reading {
     }
 
     /// Records what the layout reports: only what it has shown counts as read.
-    pub fn settle(&mut self, rest: DialogRest) {
-        self.furthest = rest.furthest;
-        self.visible = rest.visible;
-        self.offset = self.offset.min(rest.furthest);
+    pub fn record_layout(&mut self, layout: DialogLayout) {
+        self.furthest = layout.furthest;
+        self.visible = layout.visible;
+        self.offset = self.offset.min(layout.furthest);
         self.reached_end |= self.visible > 0 && self.offset >= self.furthest;
     }
 

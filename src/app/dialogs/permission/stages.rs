@@ -119,7 +119,9 @@ impl PermissionDialog {
             Action::AcceptHunk => picking.take(),
             Action::RejectHunk => picking.leave_out(),
             Action::AcceptRest => picking.take_rest(),
-            Action::RejectRest => picking.leave_out_rest(),
+            Action::RejectRest => picking.skip_rest(),
+            Action::AcceptFile => picking.take_file(),
+            Action::RejectFile => picking.leave_out_file(),
             Action::SplitHunk => Some(picking.split()),
             Action::Next => {
                 picking.step(1);

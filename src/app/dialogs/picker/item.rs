@@ -22,6 +22,8 @@ pub struct Item {
     pub preview: Arc<[Line]>,
     /// More text that the filter searches, not shown.
     pub keywords: String,
+    /// What the keys do while it is selected, if they are not those of the list.
+    pub keys: &'static [(Action, &'static str)],
     pub choice: Choice,
 }
 
@@ -32,6 +34,12 @@ pub enum Mark {
     Running,
     Done,
     Failed,
+    /// It works.
+    Ready,
+    /// It will work soon.
+    Waiting,
+    /// The person has to do something.
+    Attention,
     /// It is available but not active.
     Off,
 }
@@ -53,6 +61,13 @@ pub enum Choice {
     Queued(u64),
     /// Show a call.
     Call(CallKey),
+    /// Show the tools of an MCP server, by its name.
+    Server(String),
+    /// A tool of an MCP server.
+    ServerTool {
+        server: String,
+        tool: String,
+    },
     /// Nothing; the item is only to be read.
     Nothing,
 }
@@ -67,6 +82,7 @@ impl Item {
             mark: None,
             preview: Arc::from([]),
             keywords: String::new(),
+            keys: &[],
             choice,
         }
     }
@@ -92,6 +108,12 @@ impl Item {
     #[must_use]
     pub fn marked(mut self, mark: Option<Mark>) -> Self {
         self.mark = mark;
+        self
+    }
+
+    #[must_use]
+    pub fn keys(mut self, keys: &'static [(Action, &'static str)]) -> Self {
+        self.keys = keys;
         self
     }
 

@@ -1,7 +1,7 @@
 //! The kinds of lists, and what can be done in each.
 
 use super::item::{Choice, Item};
-use crate::keymap::Action;
+use crate::keymap::{Action, Context};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -14,6 +14,11 @@ pub enum Kind {
     Tools,
     Agents,
     Skills,
+    Hooks,
+    /// MCP servers.
+    Servers,
+    /// The tools of one of them.
+    ServerTools,
     Rules,
     Tasks,
     /// Messages that wait for the running turn.
@@ -39,6 +44,9 @@ impl Kind {
             Kind::Tools => "Tools",
             Kind::Agents => "Agents",
             Kind::Skills => "Skills",
+            Kind::Hooks => "Hooks",
+            Kind::Servers => "MCP servers",
+            Kind::ServerTools => "Tools of an MCP server",
             Kind::Rules => "Permissions",
             Kind::Tasks => "Background commands",
             Kind::Queue => "Queued messages",
@@ -67,7 +75,21 @@ impl Kind {
                 (Action::Back, "close"),
             ],
             Kind::Themes => &[(Action::Choose, "use"), (Action::Back, "keep the old one")],
-            Kind::Tools | Kind::Agents | Kind::Skills => &[(Action::Back, "close")],
+            Kind::Tools | Kind::Agents | Kind::Skills | Kind::Hooks => {
+                &[(Action::Choose, "read all"), (Action::Back, "close")]
+            }
+            Kind::Servers => &[
+                (Action::Choose, "tools"),
+                (Action::RestartServer, "restart"),
+                (Action::Switch, "off/on"),
+                (Action::ShowLog, "log"),
+                (Action::Back, "close"),
+            ],
+            Kind::ServerTools => &[
+                (Action::Switch, "off/on"),
+                (Action::Choose, "read all"),
+                (Action::Back, "back"),
+            ],
             Kind::Rules => &[
                 (Action::Choose, "choose"),
                 (Action::Delete, "remove"),
@@ -75,7 +97,7 @@ impl Kind {
             ],
             Kind::Tasks => &[
                 (Action::Choose, "open"),
-                (Action::CancelCall, "end"),
+                (Action::CancelCall, "stop"),
                 (Action::Back, "close"),
             ],
             Kind::Queue => &[
@@ -89,9 +111,39 @@ impl Kind {
     pub fn has_preview(self) -> Preview {
         match self {
             Kind::Commands | Kind::Themes | Kind::Models | Kind::Queue => Preview::None,
-            Kind::Tools | Kind::Agents | Kind::Skills | Kind::Rules => Preview::FromStart,
+            Kind::Tools
+            | Kind::Agents
+            | Kind::Skills
+            | Kind::Hooks
+            | Kind::Servers
+            | Kind::ServerTools
+            | Kind::Rules => Preview::FromStart,
             Kind::Sessions | Kind::AllSessions | Kind::Tasks => Preview::FromEnd,
         }
+    }
+
+    /// Where its keys are looked up. In a list with letters as keys nothing can be typed.
+    pub fn context(self) -> Context {
+        match self {
+            Kind::Servers | Kind::ServerTools => Context::Servers,
+            Kind::Commands
+            | Kind::Models
+            | Kind::Sessions
+            | Kind::AllSessions
+            | Kind::Themes
+            | Kind::Tools
+            | Kind::Agents
+            | Kind::Skills
+            | Kind::Hooks
+            | Kind::Rules
+            | Kind::Tasks
+            | Kind::Queue => Context::Picker,
+        }
+    }
+
+    /// Whether typing filters the list.
+    pub fn has_filter(self) -> bool {
+        self.context().takes_text()
     }
 
     /// What the list offers for a filter that no item matches.
@@ -108,6 +160,9 @@ impl Kind {
             | Kind::Tools
             | Kind::Agents
             | Kind::Skills
+            | Kind::Hooks
+            | Kind::Servers
+            | Kind::ServerTools
             | Kind::Rules
             | Kind::Tasks
             | Kind::Queue => None,

@@ -14,7 +14,7 @@ use crossterm::event::KeyEvent;
 
 pub use self::item::{Choice, Item, Mark};
 pub use self::kind::{Kind, Preview};
-use super::DialogRest;
+use super::DialogLayout;
 use super::filter::Filter;
 use crate::keymap::Action;
 
@@ -36,18 +36,18 @@ pub struct Picker {
     /// The new title of the selected item, while it is being typed.
     renaming: Option<Filter>,
     /// An action that needs its key pressed twice.
-    asked: Option<(Action, &'static str)>,
+    confirming: Option<(Action, &'static str)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Shown {
-    what: What,
+    source: ItemSource,
     /// The letters of its label that match the filter.
     matched: Vec<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum What {
+enum ItemSource {
     /// An item, by its index.
     Listed(usize),
     /// An item made from the filter itself.
@@ -76,7 +76,7 @@ impl Picker {
             visible: 0,
             is_loading: false,
             renaming: None,
-            asked: None,
+            confirming: None,
         };
         picker.narrow();
         picker
@@ -88,6 +88,13 @@ impl Picker {
             is_loading: true,
             ..Self::new(kind, Vec::new())
         }
+    }
+
+    /// Selects an item, if it is listed.
+    pub fn choose(&mut self, choice: &Choice) {
+        let found = self.shown().position(|item| item.choice == *choice);
+        self.chosen = found.unwrap_or(self.chosen);
+        self.show_chosen();
     }
 
     /// Begins at the item marked as current.
@@ -176,21 +183,21 @@ impl Picker {
 
     /// What the last line asks instead of listing keys.
     pub fn question(&self) -> Option<(Action, &'static str)> {
-        self.asked
+        self.confirming
     }
 
     /// Whether to perform an action now. The first time this only asks for confirmation, with these words.
     pub fn confirm(&mut self, action: Action, words: &'static str) -> bool {
-        if self.asked.take() == Some((action, words)) {
+        if self.confirming.take() == Some((action, words)) {
             return true;
         }
-        self.asked = Some((action, words));
+        self.confirming = Some((action, words));
         false
     }
 
     /// A key other than the confirmation was pressed.
     pub fn forget_question(&mut self) {
-        self.asked = None;
+        self.confirming = None;
     }
 
     pub fn choose_next(&mut self, by: i64) {
@@ -252,8 +259,19 @@ impl Picker {
         Some(title.text().trim().to_owned())
     }
 
+    /// What the keys do, for the last line.
+    pub fn keys(&self) -> &'static [(Action, &'static str)] {
+        match self.chosen().map(|item| item.keys) {
+            None | Some([]) => self.kind.keys(),
+            Some(keys) => keys,
+        }
+    }
+
     pub fn key(&mut self, key: KeyEvent) {
         self.forget_question();
+        if !self.kind.has_filter() {
+            return;
+        }
         if let Some(title) = &mut self.renaming {
             title.key(key);
             return;
@@ -266,6 +284,9 @@ impl Picker {
 
     pub fn paste(&mut self, text: &str) {
         self.forget_question();
+        if !self.kind.has_filter() {
+            return;
+        }
         if let Some(title) = &mut self.renaming {
             title.paste(text);
             return;
@@ -313,15 +334,15 @@ impl Picker {
     }
 
     /// Records how many rows fit.
-    pub fn settle(&mut self, rest: DialogRest) {
-        self.visible = rest.visible;
+    pub fn record_layout(&mut self, layout: DialogLayout) {
+        self.visible = layout.visible;
         self.show_chosen();
     }
 
     fn item<'a>(&'a self, shown: &'a Shown) -> &'a Item {
-        match &shown.what {
-            What::Listed(index) => &self.items[*index],
-            What::Typed(item) => item,
+        match &shown.source {
+            ItemSource::Listed(index) => &self.items[*index],
+            ItemSource::Typed(item) => item,
         }
     }
 
@@ -398,13 +419,13 @@ impl Picker {
 
 impl Shown {
     fn listed(index: usize, matched: Vec<u32>) -> Self {
-        let what = What::Listed(index);
-        Self { what, matched }
+        let source = ItemSource::Listed(index);
+        Self { source, matched }
     }
 
     fn typed(item: Item) -> Self {
-        let (what, matched) = (What::Typed(Box::new(item)), Vec::new());
-        Self { what, matched }
+        let (source, matched) = (ItemSource::Typed(Box::new(item)), Vec::new());
+        Self { source, matched }
     }
 }
 

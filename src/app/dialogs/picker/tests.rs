@@ -2,7 +2,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use proptest::prelude::*;
 
 use super::{Choice, Item, Kind, Mark, Picker, Row};
-use crate::app::dialogs::DialogRest;
+use crate::app::dialogs::DialogLayout;
 use crate::app::page::Line;
 use crate::keymap::Action;
 
@@ -21,9 +21,10 @@ fn labels(picker: &Picker) -> Vec<&str> {
 }
 
 fn visible(picker: &mut Picker, visible: usize) {
-    picker.settle(DialogRest {
+    picker.record_layout(DialogLayout {
         furthest: 0,
         visible,
+        ..DialogLayout::default()
     });
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crossterm::event::{KeyCode, KeyEvent};
 
 use super::page::Page;
-use crate::app::dialogs::DialogRest;
+use crate::app::dialogs::DialogLayout;
 use crate::app::dialogs::permission::{Arming, Reading};
 use crate::keymap::{Action, Context};
 use crate::protocol::{ChoiceRequest, Chosen, Reply};
@@ -53,6 +53,16 @@ impl ChoiceDialog {
         self.arming.is_armed(now)
     }
 
+    /// Whether dismissing sends the answers given so far and skips only the other questions.
+    pub fn skips_the_rest(&self) -> bool {
+        self.has_tabs() && self.pages.iter().any(|page| page.answer().is_some())
+    }
+
+    /// Whether several questions are asked and all have an answer.
+    pub fn is_complete(&self) -> bool {
+        self.has_tabs() && self.pages.iter().all(|page| page.answer().is_some())
+    }
+
     pub fn context(&self) -> Context {
         if self.page().is_some_and(Page::is_writing) {
             Context::ChoiceText
@@ -78,7 +88,7 @@ impl ChoiceDialog {
         }
     }
 
-    pub fn uncover(&mut self, now: Instant) {
+    pub fn rearm(&mut self, now: Instant) {
         self.arming = Arming::new(now);
     }
 
@@ -150,10 +160,10 @@ impl ChoiceDialog {
         }
     }
 
-    pub fn settle(&mut self, rest: DialogRest) {
+    pub fn record_layout(&mut self, layout: DialogLayout) {
         match self.pages.get_mut(self.tab) {
-            Some(page) => page.settle(rest),
-            None => self.overview.settle(rest),
+            Some(page) => page.record_layout(layout),
+            None => self.overview.record_layout(layout),
         }
     }
 
@@ -216,16 +226,20 @@ impl ChoiceDialog {
         }
     }
 
-    /// Dismissing a question keeps the text that the person has edited.
+    /// Dismissing keeps the texts that the person has edited and, if several questions are asked together, the answers
+    /// given so far.
     fn dismissed(&self) -> Reply {
-        let edits = self.pages.iter().map(Page::edited);
-        let edits: Vec<Option<&str>> = edits.collect();
-        if edits.iter().all(Option::is_none) {
+        let is_kept =
+            self.skips_the_rest() || self.pages.iter().any(|page| page.edited().is_some());
+        if !is_kept {
             return Reply::Dismissed;
         }
-        let chosen = edits.into_iter().map(|edited| Chosen {
-            edited: edited.map(str::to_owned),
-            ..Chosen::default()
+        let chosen = self.pages.iter().map(|page| {
+            let answer = page.answer().filter(|_| self.has_tabs());
+            answer.unwrap_or_else(|| Chosen {
+                edited: page.edited().map(str::to_owned),
+                ..Chosen::default()
+            })
         });
         Reply::Chosen(chosen.collect())
     }
@@ -310,7 +324,7 @@ impl ChoiceDialog {
         let answers: Vec<Option<Chosen>> = self.pages.iter().map(Page::answer).collect();
         if let Some(open) = answers.iter().position(Option::is_none) {
             self.go_to(open, now);
-            self.notice = Some("answer this one, too, or let the model decide with Esc".into());
+            self.notice = Some("answer this one too, or skip the rest with Esc".into());
             return None;
         }
         Some(Reply::Chosen(answers.into_iter().flatten().collect()))

@@ -3,8 +3,8 @@
 use crossterm::event::KeyEvent;
 use tui_textarea::TextArea;
 
-use crate::app::dialogs::DialogRest;
 use crate::app::dialogs::permission::Reading;
+use crate::app::dialogs::{Answers, DialogLayout};
 use crate::keymap::Action;
 use crate::protocol::{ChoiceRequest, Chosen};
 
@@ -24,6 +24,8 @@ pub struct Page {
     reading: Reading,
     /// Keeps the option that has the keys visible, wherever the view was scrolled to.
     follows: bool,
+    /// Which options were visible in the last frame.
+    answers: Answers,
 }
 
 /// What the view reads.
@@ -79,9 +81,14 @@ impl Page {
         self.follows
     }
 
-    /// Whether the options, which are at the end, have come into view.
+    /// Whether all options have come into view.
     pub fn shows_options(&self) -> bool {
-        self.follows || self.reading.has_reached_end()
+        self.follows || self.reading.has_reached_end() || self.answers == Answers::All
+    }
+
+    /// Whether the option that has the keys has come into view.
+    fn shows_current(&self) -> bool {
+        self.shows_options() || self.answers == Answers::Current
     }
 
     /// The answer so far; `None` while there is none.
@@ -100,7 +107,7 @@ impl Page {
     }
 
     /// The answer in words; empty while there is none.
-    pub fn answer_in_words(&self) -> String {
+    pub fn answer_text(&self) -> String {
         let Some(answer) = self.answer() else {
             return String::new();
         };
@@ -128,6 +135,7 @@ impl Page {
             edition: 0,
             reading: Reading::default(),
             follows: false,
+            answers: Answers::None,
         }
     }
 
@@ -155,8 +163,9 @@ impl Page {
         self.reading.turn(halves);
     }
 
-    pub fn settle(&mut self, rest: DialogRest) {
-        self.reading.settle(rest);
+    pub fn record_layout(&mut self, layout: DialogLayout) {
+        self.reading.record_layout(layout);
+        self.answers = layout.answers;
     }
 
     /// Moves to another option, or selects the current one.
@@ -172,6 +181,9 @@ impl Page {
                 self.reading.go_to_start();
             }
             Action::Top => self.go_to(0),
+            Action::Bottom if self.request.body.is_some() && self.answers == Answers::All => {
+                self.reading.go_to_end();
+            }
             Action::Bottom => self.go_to(usize::MAX),
             Action::Back => self.go_to(self.request.options.len().saturating_sub(1)),
             _ => {}
@@ -205,7 +217,7 @@ impl Page {
         if !self.reading.is_visible() {
             return Err("enlarge the terminal to see the question");
         }
-        if !self.shows_options() {
+        if !self.shows_current() {
             self.follow();
             return Ok(None);
         }
@@ -230,10 +242,12 @@ impl Page {
         self.follow();
     }
 
-    /// The options are at the end.
+    /// Brings the options into view, which are at the end.
     fn follow(&mut self) {
         self.follows = true;
-        self.reading.go_to_end();
+        if self.answers != Answers::All {
+            self.reading.go_to_end();
+        }
     }
 
     fn mark(&mut self) {

@@ -296,7 +296,7 @@ fn options_and_bare_requests() {
     let mut request = sample::request("claude-opus-4-5", vec![Message::user("Hi")]);
     request.system.clear();
     let options = Options {
-        thinking: Thinking::Unsaid,
+        thinking: Thinking::Unset,
         effort: Some("high".into()),
         cache: Cache::Unmarked,
     };

@@ -280,15 +280,16 @@ fn unknown_reasons_are_kept() {
 
 #[test]
 fn cached_tokens_are_no_input_besides() {
-    let told = |usage: Value| json!({"choices": [], "usage": usage}).to_string();
-    let openai = told(json!({
+    let usage_chunk = |usage: Value| json!({"choices": [], "usage": usage}).to_string();
+    let openai = usage_chunk(json!({
         "prompt_tokens": 100, "completion_tokens": 7,
         "prompt_tokens_details": {"cached_tokens": 64, "cache_write_tokens": 6},
     }));
-    let deepseek =
-        told(json!({"prompt_tokens": 100, "completion_tokens": 7, "prompt_cache_hit_tokens": 70}));
+    let deepseek = usage_chunk(
+        json!({"prompt_tokens": 100, "completion_tokens": 7, "prompt_cache_hit_tokens": 70}),
+    );
     // Running totals; the last ones leave the details out.
-    let shorter = told(json!({"prompt_tokens": 100, "completion_tokens": 8}));
+    let shorter = usage_chunk(json!({"prompt_tokens": 100, "completion_tokens": 8}));
     for (lines, expected) in [
         (vec![&openai], (30, Some(64), Some(6), 7)),
         (vec![&deepseek], (30, Some(70), None, 7)),

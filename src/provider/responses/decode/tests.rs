@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::protocol::{Block, StopReason, Usage};
+use crate::protocol::{Block, StopReason, Usage, WireId};
 use crate::provider::fixtures_test::{decode, stream};
 use crate::provider::{Response, StreamEvent};
 
@@ -148,7 +148,7 @@ fn repeated_call_ids_become_different_ones() {
 fn unknown_items_are_kept_and_unknown_events_named() {
     let item = json!({"type": "web_search_call", "id": "ws", "status": "completed"});
     let event = json!({"type": "response.web_search_call.searching", "item_id": "ws"});
-    let (_, response) = play(&[
+    let (events, response) = play(&[
         added(&item),
         event.clone(),
         event,
@@ -159,6 +159,12 @@ fn unknown_items_are_kept_and_unknown_events_named() {
         wire_type: "web_search_call".into(),
         start: item,
     };
+    let serving = StreamEvent::Serving {
+        id: WireId("ws".into()),
+        name: "web_search".into(),
+    };
+    let ended = StreamEvent::BlockEnded(block.clone());
+    assert_eq!(events, [serving, ended], "it is shown while it runs");
     assert_eq!(response.blocks, [block]);
     assert_eq!(
         response.ignored_events,

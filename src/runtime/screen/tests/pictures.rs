@@ -9,12 +9,12 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Modifier;
 
 use super::played::play;
-use crate::app::story::Moment;
+use crate::app::sample_session::Moment;
 use crate::runtime::screen::{column, width as cells_of};
 
 const CELL_WIDTH: f32 = 8.4;
 const CELL_HEIGHT: f32 = 18.0;
-const GROUND: &str = "#16181d";
+const BACKGROUND: &str = "#16181d";
 const TEXT: &str = "#d8dbe2";
 
 #[test]
@@ -57,7 +57,7 @@ fn picture_of(screen: &Buffer) -> String {
         svg,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"ui-monospace, \
          SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" font-size=\"14\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" \
-         fill=\"{GROUND}\"/>\n<g transform=\"translate(12 12)\">"
+         fill=\"{BACKGROUND}\"/>\n<g transform=\"translate(12 12)\">"
     );
     let columns = usize::from(screen.area.width);
     for (row, cells) in (0..).zip(screen.content.chunks(columns)) {
@@ -80,7 +80,7 @@ struct Run {
 #[derive(Clone, PartialEq)]
 struct Style {
     foreground: String,
-    ground: Option<String>,
+    background: Option<String>,
     bold: bool,
     italic: bool,
     underlined: bool,
@@ -113,19 +113,19 @@ fn runs(cells: &[Cell]) -> Vec<Run> {
 fn style_of(cell: &Cell) -> Style {
     let colour = |colour: String| colour.starts_with('#').then_some(colour);
     let foreground = colour(cell.fg.to_string());
-    let ground = colour(cell.bg.to_string());
+    let background = colour(cell.bg.to_string());
     let has = |modifier| cell.modifier.contains(modifier);
-    let (foreground, ground) = if has(Modifier::REVERSED) {
+    let (foreground, background) = if has(Modifier::REVERSED) {
         (
-            ground.unwrap_or(GROUND.into()),
+            background.unwrap_or(BACKGROUND.into()),
             Some(foreground.unwrap_or(TEXT.into())),
         )
     } else {
-        (foreground.unwrap_or(TEXT.into()), ground)
+        (foreground.unwrap_or(TEXT.into()), background)
     };
     Style {
         foreground,
-        ground,
+        background,
         bold: has(Modifier::BOLD),
         italic: has(Modifier::ITALIC),
         underlined: has(Modifier::UNDERLINED),
@@ -138,10 +138,10 @@ fn draw(run: &Run, row: u16, svg: &mut String) {
         f32::from(row) * CELL_HEIGHT,
     );
     let width = f32::from(run.cells) * CELL_WIDTH;
-    if let Some(ground) = &run.style.ground {
+    if let Some(background) = &run.style.background {
         let _ = writeln!(
             svg,
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{CELL_HEIGHT}\" fill=\"{ground}\"/>"
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{CELL_HEIGHT}\" fill=\"{background}\"/>"
         );
     }
     if run.text.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! The story of [`crate::app::story`] on a screen, frame by frame.
+//! The session of [`crate::app::sample_session`] on a screen, frame by frame.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::Screen;
 use crate::app::Msg;
 use crate::app::rig::App;
-use crate::app::story::{self, Moment};
+use crate::app::sample_session::{self, Moment};
 use crate::ui::highlight::Highlighter;
 use crate::ui::{self, Caches};
 
@@ -25,7 +25,7 @@ pub struct Played<'a> {
 pub fn play(show: &mut dyn FnMut(Played)) {
     let (mut caches, mut screen) = (Caches::new(), Screen::new(WHOLE.as_size()));
     let mut highlighter = Highlighter::new();
-    story::tell(COLUMNS, ROWS, &mut |app, moment| {
+    sample_session::play(COLUMNS, ROWS, &mut |app, moment| {
         // A frame may request colours; the next one has them.
         let mut bytes = Vec::new();
         for _ in 0..2 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::played::{COLUMNS, ROWS, play};
-use crate::app::story::FRAME;
+use crate::app::sample_session::FRAME;
 
 /// The recording, and its duration.
 fn recorded() -> (String, Duration) {

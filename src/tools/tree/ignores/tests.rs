@@ -134,9 +134,12 @@ fn files_that_only_look_like_ignore_files_are_skipped_and_named() {
             plant();
             assert_eq!(ours(dir.path()), before, "{name}: {problem}");
             let ignores = Ignores::new(dir.path());
-            ignores.said(&dir.path().join("x"), false);
-            let said = ignores.left_out().unwrap_or_default().to_lowercase();
-            assert!(said.contains(problem) && said.contains(name), "{said}");
+            ignores.status(&dir.path().join("x"), false);
+            let status = ignores.left_out().unwrap_or_default().to_lowercase();
+            assert!(
+                status.contains(problem) && status.contains(name),
+                "{status}"
+            );
             let removed = fs::remove_file(&file).or_else(|_| fs::remove_dir(&file));
             removed.expect("removed");
         }
@@ -152,11 +155,11 @@ fn many_long_ignore_files_share_one_limit() {
         let directory = dir.path().join(format!("n{number}"));
         fs::create_dir(&directory).expect("made");
         fs::write(directory.join(".gitignore"), &lines).expect("written");
-        ignores.said(&directory.join("x"), false);
+        ignores.status(&directory.join("x"), false);
     }
-    let said = ignores.left_out().unwrap_or_default();
+    let status = ignores.left_out().unwrap_or_default();
     assert!(
-        said.contains("ignore files are not used") && said.contains("together"),
-        "{said}"
+        status.contains("ignore files are not used") && status.contains("together"),
+        "{status}"
     );
 }

@@ -30,12 +30,14 @@ const ASKING: [Answer; 6] = [
     ),
     (Action::DenyAndInterrupt, "no, stop the turn", "stop", 2),
 ];
-const HUNKS: [Answer; 7] = [
+const HUNKS: [Answer; 9] = [
     (Action::AcceptHunk, "accept", "accept", 0),
     (Action::RejectHunk, "skip", "skip", 1),
     (Action::AcceptRest, "accept all", "accept all", 4),
     (Action::RejectRest, "skip all", "skip all", 5),
-    (Action::SplitHunk, "split", "split", 6),
+    (Action::AcceptFile, "accept file", "accept file", 6),
+    (Action::RejectFile, "skip file", "skip file", 7),
+    (Action::SplitHunk, "split", "split", 8),
     (Action::ApplyHunks, "apply", "apply", 2),
     (Action::Back, "back", "back", 3),
 ];
@@ -115,12 +117,14 @@ pub fn counts(picking: &Picking) -> String {
 }
 
 /// Whether the action would have an effect now.
-pub fn works(dialog: &PermissionDialog, action: Action, now: Instant) -> bool {
+pub fn has_effect(dialog: &PermissionDialog, action: Action, now: Instant) -> bool {
     let can = match action {
         Action::AllowOnce | Action::SaveRule | Action::AllowForSession | Action::AllowAlways => {
             dialog.obstacle().is_none()
         }
-        Action::AcceptHunk | Action::AcceptRest => dialog.picking().is_some_and(Picking::can_take),
+        Action::AcceptHunk | Action::AcceptRest | Action::AcceptFile => {
+            dialog.picking().is_some_and(Picking::can_take)
+        }
         Action::ToggleDiffStyle => return true,
         _ => true,
     };

@@ -10,13 +10,15 @@ use serde_json::{Map, Value};
 
 use super::json;
 use crate::app::dialogs::permission::Picking;
-use crate::app::diff::{CONTEXT, Diff, Hunk};
+use crate::app::diff::{CONTEXT, Diff, Hunk, Kind};
 use crate::app::{DiffStyle, Settings};
-use crate::protocol::PermissionRequest;
+use crate::protocol::{PermissionRequest, Program};
 use crate::theme::{Role, Theme};
 use crate::ui::diff::{self, Style};
 use crate::ui::highlight::CodeColours;
-use crate::ui::text::{Indent, Row, chop, note_letters, reveal, width, wrap};
+use crate::ui::text::{
+    Indent, Row, alike_in_file, chop, lookalikes, note_letters, reveal, width, wrap,
+};
 
 /// A request as rows.
 #[derive(Debug, Default)]
@@ -28,7 +30,7 @@ pub struct Written {
 
 /// What is shown elsewhere and not needed in the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct ShownElsewhere {
     /// The only file, in the heading.
     pub file: bool,
     /// The reason for asking, and the rule that would allow it.
@@ -41,7 +43,7 @@ pub struct Writer<'a> {
     columns: u16,
     /// Without empty rows, and with what would happen first.
     is_compact: bool,
-    elsewhere: Elsewhere,
+    elsewhere: ShownElsewhere,
     rows: Vec<Row>,
     files: Vec<(usize, Line<'static>)>,
 }
@@ -60,7 +62,7 @@ impl<'a> Writer<'a> {
         code: &'a mut dyn CodeColours,
         columns: u16,
         is_compact: bool,
-        elsewhere: Elsewhere,
+        elsewhere: ShownElsewhere,
     ) -> Self {
         Self {
             settings,
@@ -90,12 +92,17 @@ impl<'a> Writer<'a> {
         if let Some(asker) = asker {
             self.fact("asked by", asker);
         }
+        if let Some(program) = &request.program {
+            self.program(program);
+        }
         let command = request.input.get("command").and_then(Value::as_str);
         let command = command.filter(|_| request.is_command);
         match (diffs, command, &*request.input) {
             ([_, ..], _, _) => self.changes(diffs),
             ([], Some(command), Value::Object(input)) => self.command(command, input),
-            ([], _, Value::Object(input)) if is_plain(&request.tool, input) => {
+            ([], _, Value::Object(input))
+                if request.program.is_none() && is_plain(&request.tool, input) =>
+            {
                 self.fields(input.iter());
             }
             ([], _, input) => {
@@ -170,6 +177,18 @@ impl<'a> Writer<'a> {
     }
 
     fn command(&mut self, command: &str, input: &Map<String, Value>) {
+        self.shell(command);
+        self.fields(input.iter().filter(|(name, _)| *name != "command"));
+    }
+
+    /// What a tool from outside starts. Its input follows.
+    fn program(&mut self, program: &Program) {
+        self.shell(&program.command);
+        self.fact("directory", &program.directory);
+        self.prose("input", &program.input);
+    }
+
+    fn shell(&mut self, command: &str) {
         let theme = &self.settings.theme;
         let mark = |mark: &'static str| vec![Span::styled(mark, theme.style(Role::Faint))];
         for (index, line) in command.split('\n').enumerate() {
@@ -182,7 +201,6 @@ impl<'a> Writer<'a> {
             let rows = chop(reveal(line, theme), self.columns, &indent);
             self.rows.extend(rows);
         }
-        self.fields(input.iter().filter(|(name, _)| *name != "command"));
     }
 
     /// Each field of an input after its name.
@@ -193,20 +211,33 @@ impl<'a> Writer<'a> {
                 ("timeout", Value::Number(time)) => self.fact(name, &format!("{time} ms")),
                 ("run_in_background", Value::Bool(true)) => self.fact("runs", "in the background"),
                 ("run_in_background", Value::Bool(false)) => {}
-                (_, Value::String(text)) => self.fact(&in_words(name), text),
-                (_, value) => self.fact(&in_words(name), &value.to_string()),
+                (_, Value::String(text)) => self.fact(&plain_name(name), text),
+                (_, value) => self.fact(&plain_name(name), &value.to_string()),
             }
         }
     }
 
-    /// Names letters that look like others. The content of files is not checked.
+    /// Names letters that look like others; in changes, those of the added lines.
     fn letters(&mut self, request: &PermissionRequest, diffs: &[Arc<Diff>]) {
         let mut texts = Vec::new();
         match diffs {
-            [] => json::texts(&request.input, &mut texts),
+            [] => {
+                json::texts(&request.input, &mut texts);
+                let command = request.program.as_ref().map(|program| &*program.command);
+                texts.extend(command);
+            }
             diffs => texts.extend(diffs.iter().map(|diff| diff.path())),
         }
-        if let Some(note) = note_letters(texts.into_iter()) {
+        let texts = texts.into_iter().flat_map(str::lines).flat_map(lookalikes);
+        let changes = diffs.iter().flat_map(|diff| {
+            let hunks = diff.hunks(0);
+            let lines = hunks.iter().flat_map(|hunk| diff.lines(hunk));
+            let added = lines.filter(|line| matches!(line.kind, Kind::Added { .. }));
+            added
+                .flat_map(|line| alike_in_file(line.text))
+                .collect::<Vec<_>>()
+        });
+        if let Some(note) = note_letters(texts.chain(changes)) {
             self.prose("letters", &note);
         }
     }
@@ -293,7 +324,7 @@ fn is_plain(tool: &str, input: &Map<String, Value>) -> bool {
 }
 
 /// The name of a field in plain words.
-fn in_words(name: &str) -> String {
+fn plain_name(name: &str) -> String {
     let name = name.strip_suffix("_path").unwrap_or(name);
     name.replace('_', " ")
 }

@@ -1,7 +1,7 @@
 //! Paints the question whether a call may run.
 //!
 //! The whole request can be scrolled: nothing is cut, and hidden lines are counted. If there is no room to read, the
-//! layout says so ([`DialogRest::visible`] is 0), and nothing can be allowed. `app::dialogs::permission` decides which
+//! layout says so ([`DialogLayout::visible`] is 0), and nothing can be allowed. `app::dialogs::permission` decides which
 //! key answers what; the keymap provides the keys on the buttons.
 
 mod answers;
@@ -17,25 +17,25 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use self::content::{Elsewhere, Written};
+use self::content::{ShownElsewhere, Written};
 use self::facts::Facts;
-use crate::app::dialogs::DialogRest;
+use crate::app::dialogs::DialogLayout;
 use crate::app::dialogs::permission::{PermissionDialog, Picking, Stage};
-use crate::app::dialogs::question::{Asked, Questions};
+use crate::app::dialogs::question::{CurrentQuestion, Questions};
 use crate::app::diff::Diff;
 use crate::app::{DiffStyle, Settings};
 use crate::keymap::{Action, Context};
 use crate::protocol::CallRef;
 use crate::theme::{Role, Theme};
 use crate::ui::dialogs::buttons;
-use crate::ui::dialogs::places::{self, Places, Wanted};
+use crate::ui::dialogs::places::{self, Places, WantedRows};
 use crate::ui::dialogs::{self, draw_rows, more_lines, notice_rows, room_of_heading, text_field};
 use crate::ui::highlight::{CodeColours, Highlights};
 use crate::ui::text::{Indent, Row, chop, clean_line, reveal, truncate, width};
 
 /// A laid-out dialog. Its rows are cached while the same content is shown, so a frame costs only the visible rows.
 #[derive(Debug, Default)]
-pub struct Laid {
+pub struct LaidOut {
     key: Option<Key>,
     written: Written,
     /// The revision of the colours at layout time, if some of its code's colours were missing.
@@ -63,23 +63,23 @@ struct Key {
     hunk: Option<(usize, usize)>,
     width: u16,
     is_compact: bool,
-    elsewhere: Elsewhere,
+    elsewhere: ShownElsewhere,
     theme_epoch: u64,
     diff_style: DiffStyle,
 }
 
-impl Laid {
-    /// Places everything at the bottom of `over`. Pass the result to [settle](PermissionDialog::settle) before drawing.
+impl LaidOut {
+    /// Places everything at the bottom of `over`. Pass the result to [`record_layout`](PermissionDialog::record_layout) before drawing.
     pub fn lay_out(
         &mut self,
         questions: &Questions,
         settings: &Settings,
         over: Rect,
         code: &mut Highlights,
-    ) -> DialogRest {
-        let (Some(asked), Some(dialog)) = (questions.current(), questions.permission()) else {
+    ) -> DialogLayout {
+        let (Some(current), Some(dialog)) = (questions.current(), questions.permission()) else {
             *self = Self::default();
-            return DialogRest::default();
+            return DialogLayout::default();
         };
         let (width, theme) = (places::inner_width(over), &settings.theme);
         self.facts = if over.height < ENOUGH_FOR_FACTS {
@@ -87,7 +87,7 @@ impl Laid {
         } else {
             Facts::new(dialog, settings, width)
         };
-        self.keep_rows(asked, dialog, settings, over, code);
+        self.keep_rows(current, dialog, settings, over, code);
         self.notice = match dialog.notice() {
             Some(notice) => notice_rows(notice, width, theme),
             None => Vec::new(),
@@ -95,7 +95,7 @@ impl Laid {
         self.label = label_rows(dialog, width, theme);
         let most = places::most_buttons(over);
         let answers = answers::rows(dialog, settings, (width, most));
-        let wanted = Wanted {
+        let wanted = WantedRows {
             content: self.written.rows.len(),
             sticky: usize::from(places::is_ruled(over) && !self.written.files.is_empty()),
             facts: self.shown_facts(dialog).len(),
@@ -113,14 +113,18 @@ impl Laid {
             .min(self.places.content.height.into());
         let furthest = self.written.rows.len() - visible;
         self.offset = dialog.reading().offset.min(furthest);
-        let rest = DialogRest { furthest, visible };
+        let rest = DialogLayout {
+            furthest,
+            visible,
+            ..DialogLayout::default()
+        };
         self.place_others(dialog, settings, rest);
         rest
     }
 
     fn keep_rows(
         &mut self,
-        asked: &Asked,
+        current: &CurrentQuestion,
         dialog: &PermissionDialog,
         settings: &Settings,
         over: Rect,
@@ -129,12 +133,12 @@ impl Laid {
         let picking = picking_of(dialog);
         let width = places::inner_width(over);
         let key = Key {
-            call: asked.call,
+            call: current.call,
             since: dialog.since(),
             hunk: picking.map(|picking| (picking.at(), picking.choices().hunks().len())),
             width,
             is_compact: !places::is_ruled(over),
-            elsewhere: Elsewhere {
+            elsewhere: ShownElsewhere {
                 file: places::is_ruled(over) && names_file(dialog, width, &settings.theme),
                 facts: !self.facts.are_inside,
             },
@@ -150,21 +154,21 @@ impl Laid {
             content::Writer::new(settings, code, key.width, key.is_compact, key.elsewhere);
         self.written = match picking {
             Some(picking) => writer.hunk(picking),
-            None => writer.request(asked.asker.as_deref(), dialog.request(), dialog.diffs()),
+            None => writer.request(current.asker.as_deref(), dialog.request(), dialog.diffs()),
         };
         self.uncoloured = code.take_missed().then_some(colours);
         self.key = Some(key);
     }
 
     /// The keys that do something besides answering, at the right of the line below the content: as many as fit.
-    fn place_others(&mut self, dialog: &PermissionDialog, settings: &Settings, rest: DialogRest) {
+    fn place_others(&mut self, dialog: &PermissionDialog, settings: &Settings, rest: DialogLayout) {
         let foot = self.places.foot;
         self.others = buttons::Row::default();
         if !self.places.is_ruled || foot.is_empty() {
             return;
         }
         let below = rest.furthest - self.offset;
-        let words = self.foot_words(dialog, settings, below, usize::from(foot.width));
+        let words = self.foot_text(dialog, settings, below, usize::from(foot.width));
         let others = answers::others(dialog, settings, foot.width);
         self.others = buttons::Row::place_right(others, foot, words.width());
     }
@@ -194,9 +198,9 @@ impl Laid {
         draw_rows(places.facts, self.shown_facts(dialog), buf);
         draw_rows(places.notice, &self.notice, buf);
         let room = usize::from(places.foot.width);
-        let words = self.foot_words(dialog, settings, dialog.reading().below(), room);
+        let words = self.foot_text(dialog, settings, dialog.reading().below(), room);
         dialogs::foot(places, words, theme, buf);
-        let can = |action| answers::works(dialog, action, now);
+        let can = |action| answers::has_effect(dialog, action, now);
         self.others.draw_over(can, theme, buf);
         self.buttons.draw(can, theme, buf);
         if let Some(chosen) = dialog.chosen() {
@@ -227,7 +231,7 @@ impl Laid {
     }
 
     /// How much is hidden, the progress of picking, and the rule.
-    fn foot_words(
+    fn foot_text(
         &self,
         dialog: &PermissionDialog,
         settings: &Settings,

@@ -6,12 +6,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use serde_json::{Value, json};
 
-use super::Laid;
+use super::LaidOut;
 use crate::app::dialogs::permission::ARM_DELAY;
 use crate::app::dialogs::question::Questions;
 use crate::app::{DiffStyle, Settings};
 use crate::keymap::{Action, Keymap};
-use crate::protocol::{CallRef, FileDiff, PermissionRequest, Question, QuestionKind, RuleOffer};
+use crate::protocol::{
+    CallRef, FileDiff, PermissionRequest, Program, Question, QuestionKind, RuleOffer,
+};
 use crate::theme::{Depth, Theme};
 use crate::ui::highlight::Highlights;
 use crate::ui::text::Row;
@@ -20,7 +22,7 @@ use crate::ui::text::Row;
 struct Screen {
     dialog: Questions,
     settings: Settings,
-    laid: Laid,
+    laid_out: LaidOut,
     area: Rect,
     now: Instant,
     caret: Option<Position>,
@@ -38,7 +40,7 @@ impl Screen {
                 theme_epoch: 0,
                 diff_style: DiffStyle::Auto,
             },
-            laid: Laid::default(),
+            laid_out: LaidOut::default(),
             area: Rect::new(0, 0, width, height),
             now,
             caret: None,
@@ -54,12 +56,12 @@ impl Screen {
     fn paint(&mut self) -> Buffer {
         let mut code = Highlights::default();
         let rest = self
-            .laid
+            .laid_out
             .lay_out(&self.dialog, &self.settings, self.area, &mut code);
-        self.dialog.settle(rest);
+        self.dialog.record_layout(rest);
         let mut buf = Buffer::empty(self.area);
         self.caret = self
-            .laid
+            .laid_out
             .draw(&self.dialog, &self.settings, self.now, &mut buf);
         buf
     }
@@ -95,6 +97,7 @@ fn question(request: PermissionRequest) -> Question {
 fn bash(input: Value) -> PermissionRequest {
     PermissionRequest {
         is_command: true,
+        program: None,
         tool: "Bash".into(),
         input: input.into(),
         reason: "no rule allows `cargo test`".into(),
@@ -174,6 +177,33 @@ fn a_command_is_shown_in_full_with_its_facts() {
     ───────────────────────────────────────────────────────────────────── ? more ───
      y yes   s yes, this session   a always …   n no   e no, tell why …   Esc stop
     ");
+}
+
+#[test]
+fn a_tool_from_outside_shows_the_program_that_it_starts_and_how_that_gets_the_input() {
+    let request = PermissionRequest {
+        is_command: false,
+        program: Some(Box::new(Program {
+            command: "./deploy.sh --to staging |\n  tee log".into(),
+            directory: "/repo".into(),
+            input: "as JSON on stdin and in AGENT_TUI_INPUT".into(),
+        })),
+        tool: "deploy".into(),
+        reason: "no rule allows it".into(),
+        ..bash(json!({ "command": "all", "dry": true }))
+    };
+    insta::assert_snapshot!(Screen::new(request, 80, 24).text().trim_start(), @r#"
+    ── Allow deploy? ───────────────────────────────────────────────────────────────
+     $ ./deploy.sh --to staging |
+         tee log
+     directory    /repo
+     input        as JSON on stdin and in AGENT_TUI_INPUT
+       command: "all"
+       dry: true
+     why: no rule allows it · rule for s and a: Bash(cargo test:*)
+    ───────────────────────────────────────────────────────────────────── ? more ───
+     y yes   s yes, this session   a always …   n no   e no, tell why …   Esc stop
+    "#);
 }
 
 #[test]
@@ -468,14 +498,14 @@ fn hints_are_dim_until_the_keys_are_active() {
 fn rows_are_laid_out_once_for_as_long_as_they_stay_the_same() {
     let mut screen = Screen::new(write("big.txt", 1000), 80, 24);
     screen.paint();
-    let rows = screen.laid.written.rows.as_ptr();
+    let rows = screen.laid_out.written.rows.as_ptr();
     screen.dialog.scroll(5);
     screen.paint();
-    assert_eq!(screen.laid.written.rows.as_ptr(), rows);
-    assert_eq!(screen.laid.offset, 5);
+    assert_eq!(screen.laid_out.written.rows.as_ptr(), rows);
+    assert_eq!(screen.laid_out.offset, 5);
     screen.area.width = 60;
     screen.paint();
-    assert_ne!(screen.laid.written.rows.as_ptr(), rows);
+    assert_ne!(screen.laid_out.written.rows.as_ptr(), rows);
 }
 
 /// Text that imitates something else.
@@ -517,7 +547,7 @@ proptest! {
     fn the_rows_contain_the_whole_command(command in "[ -~]{1,300}", width in 8..90_u16, height in 4..30_u16) {
         let mut screen = Screen::new(bash(json!({ "command": command.clone() })), width, height);
         screen.paint();
-        let rows: String = screen.laid.written.rows.iter().map(shown).collect();
+        let rows: String = screen.laid_out.written.rows.iter().map(shown).collect();
         prop_assert!(rows.contains(&command), "{rows}");
     }
 }
@@ -541,4 +571,21 @@ fn c7_look_alike_letters_are_marked_and_named() {
     assert!(text.contains(note), "{text}");
     let plain = Screen::new(tests_run(), 100, 24).text();
     assert!(!plain.contains("letters"), "{plain}");
+}
+
+#[test]
+fn c7_look_alike_letters_are_marked_in_changes_too() {
+    let change = FileDiff {
+        path: "src/auth.rs".into(),
+        before: Some("let role = \"admin\";\nlet a = 1;\n".into()),
+        after: "let role = \"\u{430}dmin\";\nlet a = 1;\n".into(),
+    };
+    let request = PermissionRequest {
+        changes: vec![change],
+        ..edit()
+    };
+    let text = Screen::new(request, 100, 24).text();
+    assert!(text.contains("+ let role = \"<U+0430>dmin\";"), "{text}");
+    let note = "contains letters that look like others: <U+0430> (Cyrillic)";
+    assert!(text.contains(note), "{text}");
 }

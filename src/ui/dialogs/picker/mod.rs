@@ -7,10 +7,10 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 pub use self::places::Places;
-use super::modal::{draw_filter, keys, keys_in_frame, mark_matches, say_in_frame};
+use super::modal::{draw_filter, draw_in_frame, keys, keys_in_frame, mark_matches};
 use super::{field, frame};
 use crate::app::Settings;
-use crate::app::dialogs::DialogRest;
+use crate::app::dialogs::DialogLayout;
 use crate::app::dialogs::picker::{Item, Picker, Preview, Row};
 use crate::app::search::find_all;
 use crate::keymap::{Action, Context};
@@ -22,12 +22,13 @@ use crate::ui::text::{self, clean, truncate};
 const KEYS_OF_RENAMING: &[(Action, &str)] = &[(Action::Choose, "rename"), (Action::Back, "cancel")];
 
 /// How many rows of the list fit.
-pub fn lay_out(picker: &Picker, whole: Rect) -> (Places, DialogRest) {
+pub fn lay_out(picker: &Picker, whole: Rect) -> (Places, DialogLayout) {
     let places = Places::of(picker, whole);
     let visible = usize::from(places.list.height);
-    let rest = DialogRest {
+    let rest = DialogLayout {
         furthest: picker.row_count().saturating_sub(visible),
         visible,
+        ..DialogLayout::default()
     };
     (places, rest)
 }
@@ -42,12 +43,13 @@ pub fn draw(
     let places = Places::of(picker, whole);
     let title = picker.kind.title();
     frame(places.area, title, Role::BorderFocused, theme, buf);
-    say_in_frame(places.area, &count(picker), theme, buf);
+    draw_in_frame(places.area, &count(picker), theme, buf);
     draw_last_line(picker, settings, places.area, buf);
     draw_list(picker, theme, &places, buf);
     draw_preview(picker, theme, &places, buf);
     match picker.renaming() {
         Some(title) => draw_title(title, theme, places.filter, buf),
+        None if !picker.kind.has_filter() => None,
         None => draw_filter(picker.filter(), "type to filter", theme, places.filter, buf),
     }
 }
@@ -181,9 +183,9 @@ fn draw_last_line(picker: &Picker, settings: &Settings, area: Rect, buf: &mut Bu
         let hints = keys(KEYS_OF_RENAMING, &[Context::Rename], settings);
         return keys_in_frame(area, &hints, buf);
     }
-    let contexts = [Context::Picker, Context::Global];
+    let contexts = [picker.kind.context(), Context::Global];
     let Some((action, word)) = picker.question() else {
-        return keys_in_frame(area, &keys(picker.kind.keys(), &contexts, settings), buf);
+        return keys_in_frame(area, &keys(picker.keys(), &contexts, settings), buf);
     };
     if let Some(chord) = settings.keymap.chord_for(action, &contexts) {
         let words = format!("{chord} again to {word}");

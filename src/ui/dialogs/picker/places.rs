@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::app::dialogs::picker::{Picker, Preview};
+use crate::app::dialogs::picker::{Kind, Picker, Preview};
 use crate::ui::dialogs::{centred, inside};
 
 /// The parts of the box; one without room is empty.
@@ -24,6 +24,9 @@ const WIDE: (u16, u16) = (84, 132);
 const ROOM_BESIDE: u16 = 84;
 const ROOM_BELOW: u16 = 13;
 
+/// How many lines of a server's preview are shown.
+const LINES_BELOW: u16 = 9;
+
 impl Places {
     pub fn of(picker: &Picker, whole: Rect) -> Self {
         let has_preview = picker.kind.has_preview() != Preview::None;
@@ -31,7 +34,9 @@ impl Places {
         let most = whole.height - whole.height / 5;
         // The frame, the filter and an empty row.
         let wanted = clamp(picker.full_height().max(3)).saturating_add(4);
-        let wanted = if has_preview || picker.is_loading {
+        let wanted = if picker.kind == Kind::Servers {
+            wanted.saturating_add(LINES_BELOW)
+        } else if has_preview || picker.is_loading {
             most
         } else {
             wanted
@@ -40,12 +45,12 @@ impl Places {
         let width = wide.min(whole.width - margin);
         let area = centred(whole, width, wanted.min(most).max(whole.height.min(10)));
         let mut inner = inside(area);
-        let filter = take_top(&mut inner, 1);
-        if inner.height >= 8 {
+        let filter = take_top(&mut inner, u16::from(picker.kind.has_filter()));
+        if inner.height >= 8 && picker.kind.has_filter() {
             take_top(&mut inner, 1);
         }
         let (list, edge, preview) = if has_preview {
-            divide(inner)
+            divide(inner, picker.kind)
         } else {
             (inner, Rect::default(), Rect::default())
         };
@@ -63,9 +68,10 @@ impl Places {
     }
 }
 
-fn divide(inner: Rect) -> (Rect, Rect, Rect) {
+fn divide(inner: Rect, kind: Kind) -> (Rect, Rect, Rect) {
     let mut list = inner;
-    if inner.width >= ROOM_BESIDE {
+    // The rows of servers have several columns, and need the whole width.
+    if inner.width >= ROOM_BESIDE && kind != Kind::Servers {
         list.width = inner.width * 11 / 20;
         let edge = Rect {
             x: list.right() + 1,
@@ -82,7 +88,11 @@ fn divide(inner: Rect) -> (Rect, Rect, Rect) {
     if inner.height < ROOM_BELOW {
         return (inner, Rect::default(), Rect::default());
     }
-    let preview = take_bottom(&mut list, inner.height * 2 / 5);
+    let lines = match kind {
+        Kind::Servers => (inner.height * 2 / 5).min(LINES_BELOW),
+        _ => inner.height * 2 / 5,
+    };
+    let preview = take_bottom(&mut list, lines);
     let edge = take_bottom(&mut list, 1);
     (list, edge, preview)
 }

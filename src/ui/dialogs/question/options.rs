@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ratatui::text::{Line, Span};
 
-use crate::app::dialogs::question::{Asked, Page};
+use crate::app::dialogs::question::{CurrentQuestion, Page};
 use crate::theme::{Role, Theme};
 use crate::ui::text::{Indent, Row, chop, clean_line, reveal, truncate, width, wrap};
 
@@ -28,7 +28,7 @@ enum Layout {
 
 /// The question and its options.
 #[derive(Debug, Default)]
-pub struct Laid {
+pub struct LaidOut {
     pub rows: Vec<Row>,
     /// The rows of each option.
     pub options: Vec<Range<usize>>,
@@ -36,28 +36,16 @@ pub struct Laid {
     pub has_preview: bool,
 }
 
-pub fn rows(asked: &Asked, page: &Page, is_in_title: bool, columns: u16, theme: &Theme) -> Laid {
-    let mut rows = Vec::new();
-    if let Some(asker) = &asked.asker {
-        let label = Span::styled(LABEL, theme.style(Role::Muted));
-        rows.extend(chop(
-            reveal(asker, theme),
-            columns,
-            &Indent::all(vec![label]),
-        ));
-    }
+pub fn rows(
+    current: &CurrentQuestion,
+    page: &Page,
+    is_in_title: bool,
+    columns: u16,
+    theme: &Theme,
+) -> LaidOut {
     let request = page.request();
-    let is_left_out = is_in_title || request.question.is_empty();
-    let lines = request.question.split('\n').filter(|_| !is_left_out);
-    for (index, line) in lines.enumerate() {
-        let mark = if index == 0 { "? " } else { "  " };
-        let indent = Indent {
-            first: vec![Span::styled(mark, theme.style(Role::Accent))],
-            gutter: 2,
-            rest: vec![Span::raw("  ")],
-        };
-        rows.extend(wrap(reveal(line, theme), columns, &indent));
-    }
+    let question = if is_in_title { "" } else { &request.question };
+    let mut rows = question_rows(current, question, columns, theme);
     if !request.options.is_empty() && !rows.is_empty() {
         rows.push(Row::decoration(Line::default()));
     }
@@ -76,11 +64,40 @@ pub fn rows(asked: &Asked, page: &Page, is_in_title: bool, columns: u16, theme: 
         has_preview = !preview.is_empty();
         rows.extend(preview);
     }
-    Laid {
+    LaidOut {
         rows,
         options,
         has_preview,
     }
+}
+
+/// Who asks, if it is not the main conversation, and what.
+pub fn question_rows(
+    current: &CurrentQuestion,
+    question: &str,
+    columns: u16,
+    theme: &Theme,
+) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if let Some(asker) = &current.asker {
+        let label = Span::styled(LABEL, theme.style(Role::Muted));
+        rows.extend(chop(
+            reveal(asker, theme),
+            columns,
+            &Indent::all(vec![label]),
+        ));
+    }
+    let lines = question.split('\n').filter(|_| !question.is_empty());
+    for (index, line) in lines.enumerate() {
+        let mark = if index == 0 { "? " } else { "  " };
+        let indent = Indent {
+            first: vec![Span::styled(mark, theme.style(Role::Accent))],
+            gutter: 2,
+            rest: vec![Span::raw("  ")],
+        };
+        rows.extend(wrap(reveal(line, theme), columns, &indent));
+    }
+    rows
 }
 
 fn layout(page: &Page, columns: u16) -> Layout {

@@ -101,7 +101,7 @@ pub fn overview(
         };
         let question = page.request().question.replace('\n', " ");
         rows.extend(wrap(reveal(&question, theme), columns, &indent));
-        let (answer, role) = match page.answer_in_words() {
+        let (answer, role) = match page.answer_text() {
             answer if answer.is_empty() => ("no answer yet".to_owned(), Role::Warning),
             answer => (answer, Role::Success),
         };

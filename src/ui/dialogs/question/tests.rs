@@ -185,20 +185,39 @@ fn a_plan_to_approve() {
     insta::assert_snapshot!(asked(plan(PLAN), 80, 24).draw());
 }
 
+fn long_plan() -> Question {
+    let steps = (1..=60).map(|step| format!("{step}. step {step}"));
+    plan(&steps.collect::<Vec<_>>().join("\n"))
+}
+
 #[test]
-fn a_long_text_is_read_to_its_end_before_it_is_answered() {
-    let steps: Vec<String> = (1..=60)
-        .map(|step| format!("{step}. step {step}"))
-        .collect();
-    let mut screen = asked(plan(&steps.join("\n")), 80, 24);
-    assert!(screen.text().contains("1. step 1"));
+fn the_answers_stay_below_a_long_text_and_can_be_chosen_at_once() {
+    for (width, height) in [(80, 24), (60, 20)] {
+        let mut screen = asked(long_plan(), width, height);
+        let first_step = |screen: &mut Screen| screen.lines_with(" step 1").first().cloned();
+        assert_eq!(first_step(&mut screen).as_deref(), Some(" │ 1. step 1"));
+        screen.press("down down up");
+        assert_eq!(first_step(&mut screen).as_deref(), Some(" │ 1. step 1"));
+        screen.press("pgdn G");
+        assert_eq!(screen.lines_with("60. step 60").len(), 1);
+        assert_eq!(screen.lines_with("Keep planning").len(), 1, "{width}");
+        screen.press("g up");
+        assert_eq!(screen.press("enter"), [first(None)], "{width}x{height}");
+    }
+}
+
+#[test]
+fn a_long_plan() {
+    insta::assert_snapshot!(asked(long_plan(), 60, 20).draw());
+}
+
+#[test]
+fn without_room_for_text_and_answers_enter_first_shows_the_answers() {
+    let mut screen = asked(long_plan(), 60, 12);
     assert_eq!(screen.lines_with("Keep planning"), [""; 0]);
     assert_eq!(screen.press("enter"), []);
     assert_eq!(screen.lines_with("Keep planning").len(), 1);
-    screen.press("pgup");
-    assert_eq!(screen.lines_with("Keep planning"), [""; 0]);
-    let answer = screen.press("enter");
-    assert_eq!(answer, [first(None)]);
+    assert_eq!(screen.press("enter"), [first(None)]);
 }
 
 #[test]

@@ -45,11 +45,11 @@ impl Watched {
             Event::Focused(focused) => screen.update(Msg::Focused(focused)),
             Event::Agent(AgentEvent::Turn(turn, event)) if turn.number == THIS_TURN => {
                 let over = matches!(event, TurnEvent::Finished(_));
-                let effects = screen.hear(event);
+                let effects = screen.turn_event(event);
                 screen.turn.number += u64::from(over);
                 effects
             }
-            Event::Agent(event) => screen.told(event),
+            Event::Agent(event) => screen.receive(event),
             Event::Read => {
                 screen.press("end");
                 screen.frame();
@@ -131,11 +131,11 @@ impl Watched {
     /// No control character reaches the terminal.
     fn check_text(&self) {
         for cell in self.screen.buffer().content() {
-            let steers = |letter: char| {
+            let is_control = |letter: char| {
                 letter.is_control()
                     || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
             };
-            assert!(!cell.symbol().contains(steers), "{:?}", cell.symbol());
+            assert!(!cell.symbol().contains(is_control), "{:?}", cell.symbol());
         }
     }
 }

@@ -11,7 +11,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
 use super::PermissionDialog;
-use crate::app::dialogs::DialogRest;
+use crate::app::dialogs::DialogLayout;
 use crate::app::dialogs::question::{Questions, Verdict};
 use crate::keymap::{Context, Keymap, Resolved};
 use crate::protocol::{
@@ -19,18 +19,18 @@ use crate::protocol::{
 };
 
 /// A dialog with a clock and the built-in keys.
-struct Asked {
+struct TestDialog {
     queue: Questions,
     keymap: Keymap,
     now: Instant,
 }
 
-impl Asked {
+impl TestDialog {
     /// Read to the end and armed.
     fn ready(question: Question) -> Self {
-        let mut asked = Self::fresh(question);
-        asked.show(0).wait(300);
-        asked
+        let mut dialog = Self::fresh(question);
+        dialog.show(0).wait(300);
+        dialog
     }
 
     fn fresh(question: Question) -> Self {
@@ -49,7 +49,7 @@ impl Asked {
 
     /// The call that asks.
     fn current(&self) -> Option<CallRef> {
-        self.queue.current().map(|asked| asked.call)
+        self.queue.current().map(|dialog| dialog.call)
     }
 
     fn wait(&mut self, milliseconds: u64) -> &mut Self {
@@ -59,11 +59,15 @@ impl Asked {
 
     /// A frame with ten rows of the content, and this many below them.
     fn show(&mut self, furthest: usize) -> &mut Self {
-        self.settle(furthest, 10)
+        self.record_layout(furthest, 10)
     }
 
-    fn settle(&mut self, furthest: usize, visible: usize) -> &mut Self {
-        self.queue.settle(DialogRest { furthest, visible });
+    fn record_layout(&mut self, furthest: usize, visible: usize) -> &mut Self {
+        self.queue.record_layout(DialogLayout {
+            furthest,
+            visible,
+            ..DialogLayout::default()
+        });
         self
     }
 
@@ -128,6 +132,7 @@ fn edit(id: &str) -> Question {
 fn command() -> PermissionRequest {
     PermissionRequest {
         is_command: true,
+        program: None,
         tool: "Bash".into(),
         input: json!({ "command": "cargo test" }).into(),
         reason: "no rule allows it".into(),
@@ -149,6 +154,7 @@ fn change() -> PermissionRequest {
     }
     PermissionRequest {
         is_command: false,
+        program: None,
         tool: "Edit".into(),
         changes: vec![FileDiff {
             path: "notes.txt".into(),

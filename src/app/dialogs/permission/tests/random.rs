@@ -2,7 +2,7 @@
 
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
-use super::{Asked, edit};
+use super::{TestDialog, edit};
 use crate::app::dialogs::permission::{ARM_DELAY, PermissionDialog};
 use crate::app::dialogs::question::Verdict;
 use crate::keymap::Action;
@@ -36,21 +36,21 @@ proptest! {
     /// Each request gets at most one answer, and none is allowed in the first 300 ms.
     #[test]
     fn no_order_of_events_answers_twice_or_too_early(inputs in inputs()) {
-        let mut asked = Asked::fresh(edit("0"));
+        let mut dialog = TestDialog::fresh(edit("0"));
         let mut names = 1..;
         let mut open = vec![CallRef::from("0")];
         for input in inputs {
-            let since = asked.queue.permission().map(PermissionDialog::since);
+            let since = dialog.queue.permission().map(PermissionDialog::since);
             let verdict = match input {
-                Input::Wait(time) => { asked.wait(time); None }
-                Input::Show(furthest, visible) => { asked.settle(furthest, visible); None }
-                Input::Do(index) => asked.queue.perform(Action::ALL[index % Action::ALL.len()], asked.now),
-                Input::Type(letter) => Some(asked.press(&letter.to_string())),
-                Input::Paste(text) => { asked.queue.paste(&text, asked.now); None }
+                Input::Wait(time) => { dialog.wait(time); None }
+                Input::Show(furthest, visible) => { dialog.record_layout(furthest, visible); None }
+                Input::Do(index) => dialog.queue.perform(Action::ALL[index % Action::ALL.len()], dialog.now),
+                Input::Type(letter) => Some(dialog.press(&letter.to_string())),
+                Input::Paste(text) => { dialog.queue.paste(&text, dialog.now); None }
                 Input::Withdraw => {
-                    let call = asked.current();
+                    let call = dialog.current();
                     if let Some(call) = call {
-                        asked.queue.withdraw(call, asked.now);
+                        dialog.queue.withdraw(call, dialog.now);
                         open.retain(|waiting| *waiting != call);
                     }
                     None
@@ -58,15 +58,15 @@ proptest! {
                 Input::Push => {
                     let name = names.next().expect("there are enough numbers").to_string();
                     open.push(CallRef::from(&*name));
-                    asked.queue.push(edit(&name), asked.now);
+                    dialog.queue.push(edit(&name), dialog.now);
                     None
                 }
             };
             if let Some(Verdict::Replied(call, _) | Verdict::DeniedAndInterrupt(call)) = verdict {
                 assert_eq!(open.remove(0), call);
-                assert!(since.is_some_and(|since| asked.now >= since + ARM_DELAY));
+                assert!(since.is_some_and(|since| dialog.now >= since + ARM_DELAY));
             }
-            assert_eq!(asked.current(), open.first().copied());
+            assert_eq!(dialog.current(), open.first().copied());
         }
     }
 }
