@@ -246,7 +246,10 @@ impl Pty {
     pub fn resize(&mut self, columns: u16, rows: u16) -> &mut Self {
         {
             let mut state = self.seen.state.lock().expect("unpoisoned");
-            state.parser.screen_mut().set_size(rows, columns);
+            // A line that wraps on a single row panics in vt100, and with it the thread that reads the terminal.
+            let (shown_rows, shown_columns) = (rows.max(2), columns.max(2));
+            let screen = state.parser.screen_mut();
+            screen.set_size(shown_rows, shown_columns);
         }
         let terminal = self.terminal.as_ref().expect("the terminal is open");
         let resized = terminal.master.resize(size(columns, rows));
